@@ -1,0 +1,190 @@
+"""What grading one submission produces: plain, frozen, typed data that is stored as JSON and rendered later.
+
+`Report` is the only thing that templates see. Numbers that JSON can't hold (NaN, infinities) appear in a
+`Picture` as the words "nan", "inf" and "-inf"; everywhere else they are formatted into the message.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+SCHEMA = 1
+Status = Literal["passed", "failed", "error", "skipped"]
+Visibility = Literal["visible", "after_due_date", "after_published", "hidden"]
+Cell = float | str
+
+
+class Struct(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Frozen; unknown keys in a file are an error that names the key."""
+
+
+class Picture(Struct, kw_only=True):
+    """Up to three small tables of numbers to be drawn side by side: rows x columns each."""
+
+    title: str
+    rows: str
+    """What a row is, e.g. "query"."""
+    columns: str
+    yours: list[list[Cell]]
+    expected: list[list[Cell]] = []
+    difference: list[list[Cell]] = []
+    marked: list[list[int]] = []
+    """[row, column] of the cells that matter, worst first."""
+    masked: list[list[int]] = []
+    """[row, column] of the cells that the mask forbids."""
+
+
+class Place(Struct, kw_only=True):
+    """A line of the student's own work."""
+
+    file: str
+    line: int
+    cell: int | None = None
+    """1-based number of the notebook cell, or None for a .py file."""
+    text: str = ""
+
+
+class CheckResult(Struct, kw_only=True):
+    """The outcome of one check. `message` and `hint` are authored words that a student may read."""
+
+    id: str
+    title: str
+    status: Status
+    score: float
+    max_score: float
+    visibility: Visibility = "visible"
+    device: str = "cpu"
+    emulated: bool = False
+    tried: str = ""
+    """What was tried, in words: sizes, dtype, device, mask."""
+    message: str = ""
+    hint: str = ""
+    detail: str = ""
+    """For staff only: the student's exception text and traceback, or ours when status is "error"."""
+    place: Place | None = None
+    pictures: list[Picture] = []
+    seconds: float = 0.0
+
+
+class DiagnosisResult(Struct, kw_only=True):
+    """The fewest known wrong ideas that reproduce every number the student's code produced."""
+
+    misconceptions: list[str]
+    title: str
+    explanation: str
+    hint: str = ""
+    section: str = ""
+    """The section of the handout to read again."""
+    evidence: str = ""
+    """For staff: how many calls it reproduces and how closely."""
+    alternatives: list[list[str]] = []
+    place: Place | None = None
+
+
+class Flag(Struct, kw_only=True):
+    """Something staff should look at. Never changes a mark by itself."""
+
+    id: str
+    message: str
+    place: Place | None = None
+
+
+class Person(Struct, kw_only=True):
+    id: str
+    name: str = ""
+    email: str = ""
+    section: str = ""
+
+
+class SubmissionInfo(Struct, kw_only=True):
+    id: str
+    """Safe as a file name and unique in the run."""
+    files: list[str]
+    digest: str
+    people: list[Person] = []
+    submitted_at: str = ""
+    """ISO 8601 with offset, or "" when the source does not say."""
+    notes: list[str] = []
+    """What intake wants staff to know: other attempts, ignored files."""
+
+
+class SourceText(Struct, kw_only=True):
+    """One of the student's files as text, for the report. Notebooks: one entry a code cell."""
+
+    file: str
+    cell: int | None
+    text: str
+
+
+class SandboxInfo(Struct, kw_only=True):
+    level: str
+    layers: list[str]
+
+
+class EnvironmentInfo(Struct, kw_only=True):
+    grader: str
+    torch: str
+    python: str
+    seed_id: str
+    """Fingerprint of the course secret, never the secret."""
+    assignment_digest: str = ""
+    device: str = "cpu"
+    """What the GPU checks ran on: "cuda:0 NVIDIA ...", "emulated" or "none"."""
+
+
+class Adjustment(Struct, kw_only=True):
+    """A change to the score that no check made: lateness, or a decision of staff."""
+
+    kind: Literal["late", "manual", "convention", "partial"]
+    points: float
+    reason: str
+
+
+class Report(Struct, kw_only=True):
+    """Results plus diagnoses of one submission. `score` is the checks' sum plus the adjustments, never below 0."""
+
+    schema: int = SCHEMA
+    assignment: str
+    title: str
+    submission: SubmissionInfo
+    status: Literal["graded", "error"]
+    score: float
+    max_score: float
+    checks: list[CheckResult]
+    problem: str = ""
+    """Why the work could not be loaded or called at all, in words that let the student mend it."""
+    place: Place | None = None
+    diagnoses: list[DiagnosisResult] = []
+    conventions: list[str] = []
+    """What the contract probe recognised, in words."""
+    adjustments: list[Adjustment] = []
+    flags: list[Flag] = []
+    sources: list[SourceText] = []
+    output: str = ""
+    """The first of what the student's code printed; for staff."""
+    sandbox: SandboxInfo
+    environment: EnvironmentInfo
+    seconds: float = 0.0
+
+
+def total(checks: list[CheckResult], adjustments: list[Adjustment]) -> float:
+    """The score: what the checks gave plus what was adjusted, rounded to a thousandth, never below zero."""
+    raw = sum(check.score for check in checks) + sum(change.points for change in adjustments)
+    return max(0.0, round(raw, 3))
+
+
+def encode(report: Report) -> bytes:
+    """The report as indented JSON bytes ending in a newline."""
+    return msgspec.json.format(msgspec.json.encode(report), indent=1) + b"\n"
+
+
+def decode(data: bytes) -> Report:
+    """The report that `encode` wrote. Raises `msgspec.ValidationError` naming the wrong place."""
+    return msgspec.json.decode(data, type=Report)
+
+
+def json_schema() -> dict[str, Any]:
+    """The published JSON Schema of `results/<submission>.json`."""
+    return msgspec.json.schema(Report)
