@@ -1,0 +1,144 @@
+"""Load and validate the public half of an assignment, and know where its staff half lies.
+
+Nothing of `solutions/` is read here beyond names: only a marker does that, after the zygote has split off.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from grader.errors import AssignmentError
+from grader.results import Struct
+from grader.entry import Entry
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+SETTINGS = "assignment.toml"
+
+
+class Limits(Struct):
+    """What one submission may use. Seconds are wall seconds by the marker's own clock."""
+
+    load_seconds: float = 10.0
+    call_seconds: float = 5.0
+    total_seconds: float = 20.0
+    """For all loads and calls of one submission together."""
+    memory_mb: int = 1024
+    """Address space beyond what the bare interpreter with torch has."""
+    output_mb: int = 16
+    threads: int = 1
+    files: int = 50
+    file_mb: int = 20
+
+
+class Late(Struct):
+    """Lateness: `deduction` of the maximum for each started `per`, after `grace_minutes`."""
+
+    due: str = ""
+    """ISO 8601 with offset."""
+    grace_minutes: float = 0.0
+    per: Literal["hour", "day"] = "day"
+    deduction: float = 0.0
+    """Fraction of max_score for each started hour or day."""
+    cap: float = 1.0
+    """At most this fraction of max_score is taken off."""
+    floor: float = 0.0
+    """Lateness never takes the score below this fraction of max_score (or below what it was)."""
+    attempts: int = 0
+    """How many submissions count; 0 means no limit."""
+
+
+class Convention(Struct):
+    """What to do about a recognised way of calling or answering that differs from the assignment's."""
+
+    action: Literal["explain", "adapt", "accept"] = "explain"
+    deduction: float = 0.0
+    """Fraction of max_score taken off when the action is "adapt"."""
+
+
+class Settings(Struct, kw_only=True):
+    """`assignment.toml`, validated."""
+
+    title: str
+    entry: Entry
+    accepts: list[str] = [".py", ".ipynb"]
+    files: list[str] = []
+    """The names that the handout asks for; others are accepted and told apart by content."""
+    limits: Limits = Limits()
+    late: Late = Late()
+    from_scratch: list[str] = []
+    """Operators of the library that would do the whole exercise; blocked and flagged."""
+    trains: bool = False
+    """Warm the optimisers in the zygote: only for assignments that train."""
+    without_device: Literal["keep", "redistribute"] = "keep"
+    """With `--device cpu`: whether skipped GPU points stay in the denominator or are spread over the rest."""
+    conventions: dict[str, Convention] = {}
+    partial_credit: dict[str, dict[str, float]] = {}
+    """misconception id -> check id -> fraction of that check's points that it keeps."""
+    colab: str = ""
+    """Address of the public repository for the Colab badge, e.g. "https://github.com/OWNER/REPO/blob/main"."""
+
+
+class Assignment(msgspec.Struct, frozen=True):
+    """The public and the staff half of one task."""
+
+    name: str
+    public: Path
+    staff: Path
+    settings: Settings
+
+    @property
+    def hidden_checks(self) -> Path:
+        return self.staff / "test_hidden.py"
+
+    @property
+    def public_checks(self) -> Path:
+        return self.public / f"test_{self.name}.py"
+
+    def digest(self) -> str:
+        """SHA-256 over every file of both halves that can change a mark (sample classes can't)."""
+        digest = hashlib.sha256()
+        for half in (self.public, self.staff):
+            for path in sorted(half.glob("*")):
+                if path.is_file() and path.suffix in {".py", ".toml", ".ipynb"}:
+                    data = path.read_bytes()
+                    digest.update(f"{half is self.staff}/{path.name}/{len(data)}/".encode())
+                    digest.update(data)
+        return digest.hexdigest()
+
+
+def load(name: str, root: Path) -> Assignment:
+    """Load the assignment called `name` under `root` (the folder that holds assignments/ and solutions/).
+
+    Raises AssignmentError: no such assignment (lists those there are), or a setting that is wrong (names the
+    file, the key, and what was expected).
+    """
+    public = root / "assignments" / name
+    path = public / SETTINGS
+    if not path.is_file():
+        known = sorted(found.parent.name for found in (root / "assignments").glob(f"*/{SETTINGS}"))
+        there = ", ".join(known) if known else "none"
+        raise AssignmentError(f"There is no assignment {name!r} in {root / 'assignments'}. There is: {there}.")
+    return Assignment(name, public, root / "solutions" / name, read_settings(path))
+
+
+def read_settings(path: Path) -> Settings:
+    """`assignment.toml` as Settings. Raises AssignmentError naming file, key and what was expected."""
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise AssignmentError(f"{path} is not valid TOML: {error}.") from None
+    try:
+        return msgspec.convert(table, Settings)
+    except msgspec.ValidationError as error:
+        what, _, where = str(error).partition(" - at `$")
+        key = where.rstrip("`").lstrip(".") or "top level"
+        raise AssignmentError(f"{path}: {key}: {what}. See docs/adding-an-assignment.md for this setting.") from None

@@ -1,0 +1,69 @@
+"""What one invocation of the student's function gave: data, never an object of the student's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from torch import Tensor
+
+from grader.results import Place
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """Stands in the answer for a value that is not a tensor, a number, a string, None or a nesting of these."""
+
+    type: str
+    tensor: Tensor | None = None
+    """The numbers of a numpy array."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """How a call ended without an answer."""
+
+    kind: Literal["exception", "timeout", "memory", "output", "crash", "closed", "malformed"]
+    type: str
+    """Class name of the exception, or the signal's name."""
+    message: str
+    """The student's text: for staff and for explaining by kind, never shown from a hidden check."""
+    place: Place | None = None
+    """The innermost line of the student's own code."""
+    trace: str = ""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a tensor is laid out, beside its bytes."""
+
+    device: str
+    strides: tuple[int, ...]
+    requires_grad: bool
+
+
+@dataclass(frozen=True)
+class Call:
+    """One recorded invocation of the student's function. All tensors are plain CPU tensors of ours."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    device: str
+    """"cpu" or "gpu"."""
+    output: Any = None
+    """Tree of tensors, numbers, strings, None, lists, tuples, dicts and Foreign; None when it failed."""
+    failure: Failure | None = None
+    after: tuple[Tensor, ...] = ()
+    """The tensors among args and kwargs as the call left them, in the order they were sent."""
+    gradients: tuple[Tensor | None, ...] | None = None
+    """For a vjp: the gradient of each floating tensor that was sent, in order."""
+    layouts: tuple[Layout, ...] = ()
+    """Of the output's tensors, in order."""
+    ops: dict[str, int] = field(default_factory=dict)
+    """How often each operator ran, as the child reports it: advisory."""
+    largest: int = 0
+    """Elements of the largest tensor that an operator made, as the child reports it: advisory."""
+    check: str = ""
+    case: str = ""
+    cotangents: tuple[Tensor, ...] | None = None
+    seconds: float = 0.0
