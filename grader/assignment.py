@@ -69,7 +69,7 @@ class Settings(Struct, kw_only=True):
 
     title: str
     entry: Entry
-    accepts: list[str] = [".py", ".ipynb"]
+    accepts: tuple[str, ...] = (".py", ".ipynb")
     files: list[str] = []
     """The names that the handout asks for; others are accepted and told apart by content."""
     limits: Limits = Limits()
