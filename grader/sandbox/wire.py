@@ -1,0 +1,224 @@
+"""The wire between a marker and a sandboxed child: a small JSON header, then raw tensor bytes. No pickle.
+
+A frame is two little-endian lengths (u32 header, u64 payload), the header, the payload. Everything is bounded
+before anything is allocated, in both directions, because the child's side is hostile. NaN and infinities are
+values like any others. A tensor is described by dtype, shape, strides, device and requires_grad, so that a
+check can pass a transposed view; autograd itself does not cross.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import torch
+from torch import Tensor
+
+from grader.call import Foreign, Layout
+
+PREFIX = struct.Struct("<IQ")
+MAX_HEADER = 8 << 20
+MAX_PAYLOAD = 256 << 20
+MAX_TENSORS = 512
+MAX_NODES = 4096
+MAX_DEPTH = 16
+MAX_TEXT = 65536
+
+DTYPES: dict[str, torch.dtype] = {
+    name: getattr(torch, name)
+    for name in (
+        "float64 float32 float16 bfloat16 int64 int32 int16 int8 uint8 bool complex64 complex128".split()
+    )
+}
+NAMES = {dtype: name for name, dtype in DTYPES.items()}
+
+
+class Malformed(Exception):
+    """A frame that breaks the format or its bounds. From a child: the student's process is at fault."""
+
+
+class TensorHeader(msgspec.Struct, array_like=True, frozen=True, forbid_unknown_fields=True):
+    dtype: str
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    device: str
+    requires_grad: bool
+
+    @property
+    def layout(self) -> Layout:
+        return Layout(self.device, self.strides, self.requires_grad)
+
+
+class Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    message: dict[str, Any]
+    tensors: tuple[TensorHeader, ...]
+
+
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(Header)
+
+
+class Packer:
+    """Collects the tensors of one outgoing frame while values are turned into plain JSON."""
+
+    def __init__(self) -> None:
+        self.headers: list[TensorHeader] = []
+        self.chunks: list[memoryview] = []
+        self.nodes = 0
+
+    def tensor(self, tensor: Tensor, *, device: str = "", requires_grad: bool | None = None) -> int:
+        """Add a dense CPU tensor; its index in the frame. Raises Malformed when it can't be sent."""
+        if tensor.dtype not in NAMES or tensor.layout != torch.strided or tensor.device.type != "cpu":
+            raise Malformed(f"a {tensor.dtype} {tensor.layout} tensor on {tensor.device} can't be sent")
+        if tensor.numel() * tensor.element_size() > MAX_PAYLOAD or len(self.headers) >= MAX_TENSORS:
+            raise Malformed("too many or too large tensors to send")
+        grad = tensor.requires_grad if requires_grad is None else requires_grad
+        plain = tensor.detach().resolve_conj().resolve_neg()
+        header = TensorHeader(
+            NAMES[tensor.dtype], tuple(plain.shape), tuple(plain.stride()), device or "cpu", grad
+        )
+        self.headers.append(header)
+        if plain.numel():
+            self.chunks.append(plain.contiguous().reshape(-1).view(torch.uint8).numpy().data)
+        return len(self.headers) - 1
+
+    def value(self, value: Any, depth: int = 0) -> Any:
+        """`value` as JSON: numbers, strings and None as they are, everything else as a one-key object."""
+        self.nodes += 1
+        if depth > MAX_DEPTH or self.nodes > MAX_NODES:
+            raise Malformed("nested too deeply or too long")
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, int):
+            return int(value) if abs(value) < 2**53 else {"o": "int"}
+        if isinstance(value, float):
+            return float(value) if math.isfinite(value) else {"f": repr(float(value))}
+        if isinstance(value, str):
+            return {"s": value[:MAX_TEXT].encode("utf-8", "replace").decode()}
+        if isinstance(value, Tensor):
+            return {"t": self.tensor(value)}
+        if isinstance(value, Foreign):
+            number = None if value.tensor is None else self.tensor(value.tensor)
+            return {"o": value.type[:200].encode("utf-8", "replace").decode(), "t": number}
+        if isinstance(value, tuple):
+            return {"u": [self.value(item, depth + 1) for item in value]}
+        if isinstance(value, list):
+            return [self.value(item, depth + 1) for item in value]
+        if isinstance(value, dict):
+            return {"d": [[str(key)[:200], self.value(item, depth + 1)] for key, item in value.items()]}
+        return {"o": type(value).__name__[:200]}
+
+    def frame(self, message: dict[str, Any]) -> bytes:
+        """The whole frame, ready to send."""
+        header = _encoder.encode(Header(message, tuple(self.headers)))
+        length = sum(chunk.nbytes for chunk in self.chunks)
+        if len(header) > MAX_HEADER or length > MAX_PAYLOAD:
+            raise Malformed("the frame is too large")
+        return b"".join([PREFIX.pack(len(header), length), header, *self.chunks])
+
+
+def lengths(prefix: bytes) -> tuple[int, int]:
+    """Header and payload length of a frame from its first 12 bytes. Raises Malformed beyond the bounds."""
+    header, payload = PREFIX.unpack(prefix)
+    if header > MAX_HEADER or payload > MAX_PAYLOAD:
+        raise Malformed("the frame announces more than it may hold")
+    return header, payload
+
+
+def parse(header: bytes | bytearray, payload: bytearray) -> tuple[dict[str, Any], list[Tensor], list[Layout]]:
+    """A received frame as (message, contiguous CPU tensors, their layouts). Raises Malformed."""
+    try:
+        parsed = _decoder.decode(bytes(header))
+    except (msgspec.DecodeError, msgspec.ValidationError, RecursionError, UnicodeDecodeError) as error:
+        raise Malformed(f"bad header: {error}") from None
+    if len(parsed.tensors) > MAX_TENSORS:
+        raise Malformed("too many tensors")
+    tensors: list[Tensor] = []
+    offset = 0
+    for described in parsed.tensors:
+        tensor, offset = _tensor(described, payload, offset)
+        tensors.append(tensor)
+    if offset != len(payload):
+        raise Malformed("the payload is longer than its tensors")
+    return parsed.message, tensors, [described.layout for described in parsed.tensors]
+
+
+def _tensor(described: TensorHeader, payload: bytearray, offset: int) -> tuple[Tensor, int]:
+    dtype = DTYPES.get(described.dtype)
+    shape = described.shape
+    if dtype is None or len(shape) > 64 or len(described.strides) != len(shape):
+        raise Malformed("bad dtype, shape or strides")
+    count = 1
+    for size in shape:
+        if not 0 <= size <= MAX_PAYLOAD:
+            raise Malformed("bad shape")
+        count *= size
+    if count == 0:
+        if max(shape, default=0) > MAX_PAYLOAD or math.prod(size or 1 for size in shape) > 2**40:
+            raise Malformed("bad shape")
+        return torch.empty(shape, dtype=dtype), offset
+    end = offset + count * dtype.itemsize
+    if end > len(payload):
+        raise Malformed("the payload is shorter than its tensors")
+    flat = torch.frombuffer(payload, dtype=torch.uint8, count=end - offset, offset=offset)
+    # clone: each tensor owns aligned memory of its own, so nothing done to one reaches another
+    return flat.clone().view(dtype).reshape(shape), end
+
+
+def value(packed: Any, tensors: Sequence[Tensor], depth: int = 0) -> Any:
+    """The reverse of `Packer.value`. Raises Malformed for anything that it does not write."""
+    if depth > MAX_DEPTH:
+        raise Malformed("nested too deeply")
+    if packed is None or isinstance(packed, (bool, int, float)):
+        return packed
+    if isinstance(packed, list):
+        return [value(item, tensors, depth + 1) for item in packed[:MAX_NODES]]
+    if not isinstance(packed, dict):
+        raise Malformed("unknown value")
+    match packed:
+        case {"o": str(name), "t": int(index)}:
+            return Foreign(name, pick(tensors, index))
+        case {"o": str(name)}:
+            return Foreign(name)
+        case {"t": int(index)}:
+            return pick(tensors, index)
+        case {"s": str(text)}:
+            return text
+        case {"f": "nan" | "inf" | "-inf" as number}:
+            return float(number)
+        case {"u": list(items)}:
+            return tuple(value(item, tensors, depth + 1) for item in items[:MAX_NODES])
+        case {"d": list(pairs)}:
+            return dict(_pair(pair, tensors, depth + 1) for pair in pairs[:MAX_NODES])
+    raise Malformed("unknown value")
+
+
+def _pair(pair: Any, tensors: Sequence[Tensor], depth: int) -> tuple[str, Any]:
+    match pair:
+        case [str(key), item]:
+            return key, value(item, tensors, depth)
+    raise Malformed("bad pair")
+
+
+def pick(tensors: Sequence[Tensor], index: Any) -> Tensor:
+    """The tensor with this index in its frame. Raises Malformed when there is none."""
+    if not isinstance(index, int) or not 0 <= index < len(tensors):
+        raise Malformed("no such tensor")
+    return tensors[index]
+
+
+def laid_out(tensor: Tensor, strides: tuple[int, ...]) -> Tensor:
+    """A copy of `tensor` with exactly these strides, so that a transposed or expanded view arrives as one."""
+    if tensor.stride() == strides or tensor.numel() == 0:
+        return tensor
+    if 0 in strides:
+        narrow = [slice(0, 1) if stride == 0 else slice(None) for stride in strides]
+        return laid_out(tensor[tuple(narrow)], tuple(s or 1 for s in strides)).expand(tensor.shape)
+    size = 1 + sum((length - 1) * stride for length, stride in zip(tensor.shape, strides, strict=True))
+    if size > 4 * tensor.numel():
+        raise Malformed("strides that waste memory")
+    fresh = torch.zeros(size, dtype=tensor.dtype).as_strided(tensor.shape, strides)
+    return fresh.copy_(tensor)
