@@ -34,6 +34,9 @@ class Picture(Struct, kw_only=True):
     """[row, column] of the cells that matter, worst first."""
     masked: list[list[int]] = []
     """[row, column] of the cells that the mask forbids."""
+    top: int = 0
+    left: int = 0
+    """Where the first row and column lie in the whole tensor, when this is a window of it."""
 
 
 class Place(Struct, kw_only=True):
@@ -167,6 +170,29 @@ class Report(Struct, kw_only=True):
     sandbox: SandboxInfo
     environment: EnvironmentInfo
     seconds: float = 0.0
+
+
+class RunInfo(Struct, kw_only=True):
+    """What a run over a class was, for its index page and `run.json`."""
+
+    id: str
+    started: str
+    """ISO 8601 with offset."""
+    seconds: float
+    assignment: str
+    title: str
+    grader: str
+    torch: str
+    python: str
+    seed_id: str
+    sandbox: SandboxInfo
+    device: str = "cpu"
+    """As in EnvironmentInfo."""
+    jobs: int = 1
+    counts: dict[str, int] = {}
+    """What happened to the submissions, in words: {"graded now": 190, "kept from before": 10}."""
+    misconceptions: dict[str, str] = {}
+    """id -> title, of those that the assignment knows."""
 
 
 def total(checks: list[CheckResult], adjustments: list[Adjustment]) -> float:
