@@ -8,21 +8,23 @@ from torch import Tensor
 
 from grader.call import Call
 from grader.entry import Loaded
-from grader.submission import Submission
+from grader.source import Sources
 
 
 class Session(Protocol):
     """One submission's code, loaded. Restarts by itself after a death, so one bad call costs one check."""
 
     @property
-    def loaded(self) -> Loaded: ...
+    def loaded(self) -> Loaded:
+        """What loading the submission gave."""
 
     @property
     def output(self) -> str:
         """The first of what the student's code printed, capped and cleaned."""
 
     @property
-    def layers(self) -> tuple[str, ...]: ...
+    def layers(self) -> tuple[str, ...]:
+        """The confinement that was really applied."""
 
     def call(
         self,
@@ -42,4 +44,4 @@ class Session(Protocol):
 class Sandbox(Protocol):
     """Opens submissions. One marker owns one sandbox."""
 
-    def open(self, submission: Submission) -> Session: ...
+    def open(self, sources: Sources) -> Session: ...

@@ -9,6 +9,7 @@ check can pass a transposed view; autograd itself does not cross.
 from __future__ import annotations
 
 import math
+import socket
 import struct
 from collections.abc import Sequence
 from typing import Any
@@ -28,10 +29,18 @@ MAX_DEPTH = 16
 MAX_TEXT = 65536
 
 DTYPES: dict[str, torch.dtype] = {
-    name: getattr(torch, name)
-    for name in (
-        "float64 float32 float16 bfloat16 int64 int32 int16 int8 uint8 bool complex64 complex128".split()
-    )
+    "float64": torch.float64,
+    "float32": torch.float32,
+    "float16": torch.float16,
+    "bfloat16": torch.bfloat16,
+    "int64": torch.int64,
+    "int32": torch.int32,
+    "int16": torch.int16,
+    "int8": torch.int8,
+    "uint8": torch.uint8,
+    "bool": torch.bool,
+    "complex64": torch.complex64,
+    "complex128": torch.complex128,
 }
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
 
@@ -69,17 +78,18 @@ class Packer:
         self.chunks: list[memoryview] = []
         self.nodes = 0
 
-    def tensor(self, tensor: Tensor, *, device: str = "", requires_grad: bool | None = None) -> int:
-        """Add a dense CPU tensor; its index in the frame. Raises Malformed when it can't be sent."""
+    def tensor(self, tensor: Tensor, device: str = "cpu", requires_grad: bool | None = None) -> int:
+        """Add a dense CPU tensor, labelled with the device it stands on; its index in the frame.
+
+        Raises Malformed when it can't be sent: sparse, quantised, `meta`, or too large.
+        """
         if tensor.dtype not in NAMES or tensor.layout != torch.strided or tensor.device.type != "cpu":
             raise Malformed(f"a {tensor.dtype} {tensor.layout} tensor on {tensor.device} can't be sent")
         if tensor.numel() * tensor.element_size() > MAX_PAYLOAD or len(self.headers) >= MAX_TENSORS:
             raise Malformed("too many or too large tensors to send")
         grad = tensor.requires_grad if requires_grad is None else requires_grad
         plain = tensor.detach().resolve_conj().resolve_neg()
-        header = TensorHeader(
-            NAMES[tensor.dtype], tuple(plain.shape), tuple(plain.stride()), device or "cpu", grad
-        )
+        header = TensorHeader(NAMES[tensor.dtype], tuple(plain.shape), tuple(plain.stride()), device, grad)
         self.headers.append(header)
         if plain.numel():
             self.chunks.append(plain.contiguous().reshape(-1).view(torch.uint8).numpy().data)
@@ -120,12 +130,35 @@ class Packer:
         return b"".join([PREFIX.pack(len(header), length), header, *self.chunks])
 
 
+def receive(channel: socket.socket) -> tuple[dict[str, Any], list[Tensor], list[Layout]]:
+    """The next frame from a blocking channel. Raises EOFError when the other end is gone, and Malformed."""
+    header, payload = lengths(bytes(_exactly(channel, PREFIX.size)))
+    return parse(_exactly(channel, header), _exactly(channel, payload))
+
+
+def _exactly(channel: socket.socket, count: int) -> bytearray:
+    buffer = bytearray(count)
+    view = memoryview(buffer)
+    while view:
+        got = channel.recv_into(view)
+        if not got:
+            raise EOFError
+        view = view[got:]
+    return buffer
+
+
 def lengths(prefix: bytes) -> tuple[int, int]:
     """Header and payload length of a frame from its first 12 bytes. Raises Malformed beyond the bounds."""
     header, payload = PREFIX.unpack(prefix)
     if header > MAX_HEADER or payload > MAX_PAYLOAD:
         raise Malformed("the frame announces more than it may hold")
     return header, payload
+
+
+def unframe(frame: bytes) -> tuple[dict[str, Any], list[Tensor], list[Layout]]:
+    """A whole frame that is already in memory. Raises Malformed."""
+    header, _ = lengths(frame[: PREFIX.size])
+    return parse(frame[PREFIX.size : PREFIX.size + header], bytearray(frame[PREFIX.size + header :]))
 
 
 def parse(header: bytes | bytearray, payload: bytearray) -> tuple[dict[str, Any], list[Tensor], list[Layout]]:

@@ -1,0 +1,79 @@
+"""The marker's side of one call: the request as a frame, and the reply as a `Call`. Nothing in a reply is trusted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+from torch import Tensor
+
+from grader.call import Call, Failure, Layout
+from grader.sandbox import wire
+
+Answer = tuple[dict[str, Any], list[Tensor], list[Layout]]
+
+
+def request(
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    device: str,
+    cotangents: tuple[Tensor, ...] | None,
+    function: str,
+) -> bytes:
+    """The frame that asks for `function(*args, **kwargs)` on `device`; with cotangents also for the gradients."""
+    packer = wire.Packer()
+    message: dict[str, Any] = {
+        "function": function,
+        "args": packer.value(args),
+        "kwargs": packer.value(kwargs),
+        "device": device,
+    }
+    message["cotangents"] = None if cotangents is None else [packer.tensor(tensor) for tensor in cotangents]
+    return packer.frame(message)
+
+
+def sent_tensors(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Tensor]:
+    """The tensors of a request in the order in which they are sent: depth first, args before kwargs."""
+    found: list[Tensor] = []
+    stack: list[Any] = [*reversed(kwargs.values()), *reversed(args)]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, Tensor):
+            found.append(item)
+        elif isinstance(item, (tuple, list)):
+            stack.extend(reversed(item))
+        elif isinstance(item, dict):
+            stack.extend(reversed(item.values()))
+    return found
+
+
+def understand(base: Call, got: Answer) -> Call:
+    """`base` with what the child answered, or with a "malformed" failure when that is no answer."""
+    try:
+        return _understood(base, got)
+    except (wire.Malformed, msgspec.ValidationError, KeyError, TypeError, ValueError, AttributeError) as error:
+        return replace(base, failure=Failure("malformed", "", str(error)[:500]))
+
+
+def _understood(base: Call, got: Answer) -> Call:
+    message, tensors, layouts = got
+    if "failure" in message:
+        failure = msgspec.convert(message["failure"], Failure)
+        return replace(base, failure=failure)
+    outputs = int(message["outputs"])
+    after = tuple(wire.pick(tensors, index) for index in message["after"])
+    if len(after) != len(sent_tensors(base.args, base.kwargs)):
+        raise wire.Malformed("not as many inputs back as were sent")
+    gradients = message["gradients"]
+    return replace(
+        base,
+        output=wire.value(message["output"], tensors[:outputs]),
+        after=after,
+        gradients=None
+        if gradients is None
+        else tuple(None if index is None else wire.pick(tensors, index) for index in gradients),
+        layouts=tuple(layouts[:outputs]),
+        ops={str(name)[:200]: int(count) for name, count in message["ops"].items()},
+        largest=int(message["largest"]),
+    )

@@ -1,0 +1,86 @@
+"""The student's process: confine itself, load the submission, answer calls. Everything here may be tampered with.
+
+Whatever this process says is data about the student's work, never a verdict; the marker judges.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import sys
+import time
+from typing import Any, NoReturn
+
+import msgspec
+import torch
+from torch import Tensor
+
+from grader.call import Layout
+from grader.entry import Entry, Unit
+from grader.sandbox import accelerator, confine, loader, ops, wire
+from grader.sandbox.invoke import Placement, invoke
+
+Options = dict[str, int | float | str | bool | list[str]]
+
+
+class StudentProcess:
+    """The body that a zygote forks. `warm` runs once in the zygote, calling it runs in each child."""
+
+    def __init__(self, *, from_scratch: list[str], trains: bool, accelerator_name: str) -> None:
+        self.from_scratch = from_scratch
+        self.trains = trains
+        self.placement = Placement(accelerator_name)
+        self.plan: confine.Plan | None = None
+        self.namespace: loader.Namespace | None = None
+
+    def warm(self) -> None:
+        """Do once what every child would do first: kernels, autograd, the emulator, the blocked operators."""
+        torch.set_num_threads(1)
+        if not self.placement.real:
+            accelerator.install()
+        if self.from_scratch:
+            ops.block(self.from_scratch)
+        x = torch.randn(2, 3, 4, requires_grad=True)
+        with ops.Recorder():
+            (torch.softmax(x @ x.transpose(-1, -2), -1) @ torch.einsum("bij->bij", x)).sum().backward()
+        if self.trains:
+            torch.optim.Adam([x]).step()
+        self.plan = confine.prepare()
+
+    def __call__(self, channel: socket.socket, output: int, options: Options) -> NoReturn:
+        try:
+            sys.stdin = open(os.devnull)  # noqa: SIM115, PTH123 - stays open as long as the process
+            os.dup2(sys.stdin.fileno(), 0)
+            os.dup2(output, 1)
+            os.dup2(output, 2)
+            assert self.plan is not None
+            policy = msgspec.convert(options, confine.Policy)
+            layers = confine.apply(self.plan, policy, keep_fds=(channel.fileno(),))
+        except BaseException as error:
+            channel.sendall(wire.Packer().frame({"fault": f"{type(error).__name__}: {error}"}))
+            os._exit(71)
+        channel.sendall(wire.Packer().frame({"ready": list(layers)}))
+        while True:
+            try:
+                message, tensors, layouts = wire.receive(channel)
+            except EOFError:
+                os._exit(0)
+            reply = self._load(message, tensors) if "units" in message else self._call(message, tensors, layouts)
+            with contextlib.suppress(Exception):
+                sys.stdout.flush()
+            channel.sendall(reply)
+
+    def _load(self, message: dict[str, Any], tensors: list[Tensor]) -> bytes:
+        started = time.perf_counter()
+        units = msgspec.convert(message["units"], list[Unit])
+        files = {path: bytes(wire.pick(tensors, index).numpy()) for path, index in message["files"]}
+        entry = msgspec.convert(message["entry"], Entry)
+        loaded, self.namespace = loader.load(units, files, entry, self.from_scratch)
+        loaded = msgspec.structs.replace(loaded, seconds=time.perf_counter() - started)
+        return wire.Packer().frame({"loaded": msgspec.to_builtins(loaded)})
+
+    def _call(self, message: dict[str, Any], tensors: list[Tensor], layouts: list[Layout]) -> bytes:
+        assert self.namespace is not None
+        function = self.namespace.function(message["function"])
+        return invoke(function, message, tensors, layouts, self.placement)

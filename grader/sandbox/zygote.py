@@ -1,0 +1,196 @@
+"""The zygote: a clean, torch-warm, single-threaded process that forks one child for each submission.
+
+It is split off before anything of `solutions/` or of any submission is read, so what it forks inherits no secret.
+A zygote answers three requests on its control socket: fork a student child (with its channel and its output pipe as
+passed descriptors), fork another zygote (one for each marker), and reap a child. When the control socket closes,
+whoever owned it is gone: the zygote kills its children and ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NoReturn
+
+import msgspec
+
+from grader.errors import SandboxError
+
+MAX_MESSAGE = 65536
+CLOSED = "The process that starts sandboxes has ended unexpectedly."
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    action: str
+    """"student", "zygote" or "reap"."""
+    pid: int = 0
+    options: dict[str, int | float | str | bool | list[str]] = {}
+    """For a student child: what `Body` needs to know of this submission."""
+
+
+class Reply(msgspec.Struct, frozen=True, kw_only=True):
+    pid: int
+    signal: int = 0
+    exit: int = 0
+    cpu_seconds: float = 0.0
+    peak_mb: float = 0.0
+
+
+Body = Callable[[socket.socket, int, dict[str, int | float | str | bool | list[str]]], NoReturn]
+"""What a student child does: (channel, output descriptor, options). Never returns."""
+
+_encode = msgspec.json.encode
+_decode_reply = msgspec.json.Decoder(Reply).decode
+_decode_request = msgspec.json.Decoder(Request).decode
+
+
+@dataclass(frozen=True)
+class Death:
+    """How a child ended, as the kernel told its zygote."""
+
+    signal: int
+    exit: int
+    cpu_seconds: float
+    peak_mb: float
+
+
+class Zygote:
+    """The owner's end: asks a zygote to fork and to reap. Raises SandboxError when the zygote is gone."""
+
+    def __init__(self, control: socket.socket, pid: int) -> None:
+        self.control = control
+        self.pid = pid
+
+    def fork_student(self, options: dict[str, int | float | str | bool | list[str]]) -> tuple[int, socket.socket, int]:
+        """A fresh child: (pid, our end of its channel, the end of its output pipe to read from)."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        reader, writer = os.pipe()
+        try:
+            reply = self._ask(Request(action="student", options=options), [theirs.fileno(), writer])
+        except BaseException:
+            ours.close()
+            os.close(reader)
+            raise
+        finally:
+            theirs.close()
+            os.close(writer)
+        os.set_blocking(reader, False)
+        return reply.pid, ours, reader
+
+    def fork_zygote(self) -> Zygote:
+        """Another zygote, as clean as this one, for a marker of its own."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        with theirs:
+            reply = self._ask(Request(action="zygote"), [theirs.fileno()])
+        return Zygote(ours, reply.pid)
+
+    def reap(self, pid: int) -> Death:
+        """Kill the child if it still lives, wait for it, and say how it ended."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+        reply = self._ask(Request(action="reap", pid=pid), [])
+        return Death(reply.signal, reply.exit, reply.cpu_seconds, reply.peak_mb)
+
+    def close(self) -> None:
+        """Let the zygote and everything that it forked end."""
+        self.control.close()
+
+    def _ask(self, request: Request, descriptors: list[int]) -> Reply:
+        try:
+            socket.send_fds(self.control, [_encode(request)], descriptors)
+            answer = self.control.recv(MAX_MESSAGE)
+        except OSError as error:
+            raise SandboxError(f"{CLOSED} ({error})") from None
+        if not answer:
+            raise SandboxError(CLOSED)
+        return _decode_reply(answer)
+
+
+def start(warm: Callable[[], None], body: Body) -> Zygote:
+    """Fork the root zygote from this (clean, single-threaded) process. `warm` runs in it once, before it serves."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    pid = os.fork()
+    if pid == 0:
+        _be_zygote(theirs, body, warm)
+    theirs.close()
+    return Zygote(ours, pid)
+
+
+def _be_zygote(control: socket.socket, body: Body, warm: Callable[[], None]) -> NoReturn:
+    """The whole life of a zygote process."""
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the owner's to handle; its socket closes when it ends
+        _close_all_but(control.fileno())
+        warm()
+        gc.collect()
+        gc.freeze()
+        _serve(control, body)
+    except BaseException as error:  # nothing above may take over in a forked process
+        os.write(2, f"grader: a zygote stopped: {error!r}\n".encode())
+    finally:
+        os._exit(0)
+
+
+def _serve(control: socket.socket, body: Body) -> None:
+    children: set[int] = set()
+    while True:
+        data, descriptors, _, _ = socket.recv_fds(control, MAX_MESSAGE, 4)
+        if not data:
+            break
+        request = _decode_request(data)
+        if request.action == "reap":
+            reply = _reap(request.pid)
+            children.discard(request.pid)
+        else:
+            pid = os.fork()
+            if pid == 0:
+                if request.action == "zygote":
+                    control.close()
+                    _be_zygote(socket.socket(fileno=descriptors[0]), body, lambda: None)
+                _be_student(control, descriptors, body, request)
+            if request.action == "student":
+                children.add(pid)
+            reply = Reply(pid=pid)
+        for descriptor in descriptors:
+            os.close(descriptor)
+        control.sendall(_encode(reply))
+    for pid in children:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def _be_student(control: socket.socket, descriptors: list[int], body: Body, request: Request) -> NoReturn:
+    try:
+        control.close()
+        body(socket.socket(fileno=descriptors[0]), descriptors[1], request.options)
+    finally:
+        os._exit(70)
+
+
+def _reap(pid: int) -> Reply:
+    try:
+        _, status, usage = os.wait4(pid, 0)
+    except ChildProcessError:
+        return Reply(pid=pid)
+    return Reply(
+        pid=pid,
+        signal=os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0,
+        exit=os.WEXITSTATUS(status) if os.WIFEXITED(status) else 0,
+        cpu_seconds=usage.ru_utime + usage.ru_stime,
+        peak_mb=usage.ru_maxrss / 1024,
+    )
+
+
+def _close_all_but(keep: int) -> None:
+    """Close every descriptor but the standard three and `keep`: nothing of the owner's stays reachable."""
+    limit = os.sysconf("SC_OPEN_MAX")
+    os.closerange(3, keep)
+    os.closerange(keep + 1, limit)

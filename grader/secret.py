@@ -1,0 +1,63 @@
+"""The course secret, and the seeds derived from it: unguessable for a student, repeatable for staff.
+
+The secret is a staff file made on first use (`.course-secret`, ignored by git) or the variable GRADER_SECRET.
+Results carry only its fingerprint.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import hmac
+import os
+import secrets
+from pathlib import Path
+
+from grader.errors import UsageError
+
+FILE = ".course-secret"
+MINIMUM = 16
+
+
+def course_secret(root: Path, given: bytes = b"") -> bytes:
+    """The secret of the course in `root`: `given` if there is one, else the file's, made now if it is missing.
+
+    Raises UsageError when the file can't be read or written, or the secret is shorter than 16 characters.
+    """
+    path = root / FILE
+    try:
+        if given:
+            secret, where = given, "GRADER_SECRET"
+        else:
+            if not path.exists():
+                _make(path)
+            secret, where = path.read_bytes().strip(), str(path)
+    except OSError as error:
+        raise UsageError(
+            f"The course secret {path} can't be read or made: {error.strerror}. "
+            "Make the folder writable, or set GRADER_SECRET to the course's secret."
+        ) from None
+    if len(secret) < MINIMUM:
+        raise UsageError(f"{where} holds fewer than {MINIMUM} characters; delete the file to get a fresh secret.")
+    return secret
+
+
+def _make(path: Path) -> None:
+    draft = path.with_name(f"{path.name}.{os.getpid()}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(secrets.token_hex(32) + "\n")
+    with contextlib.suppress(FileExistsError):
+        os.link(draft, path)  # unlike rename, never replaces a secret that another run has just made
+    draft.unlink()
+
+
+def fingerprint(secret: bytes) -> str:
+    """A short name for the secret that gives nothing of it away."""
+    return hmac.new(secret, b"fingerprint", hashlib.sha256).hexdigest()[:12]
+
+
+def seed(secret: bytes, *parts: str) -> int:
+    """A 63-bit seed from the secret and what it is for, e.g. (assignment digest, submission digest, check id)."""
+    digest = hmac.new(secret, "\0".join(parts).encode(), hashlib.sha256).digest()
+    return int.from_bytes(digest[:8], "little") >> 1

@@ -1,0 +1,165 @@
+"""The handle that a check calls: a recording proxy over a session of the sandbox.
+
+It turns an answer into the values that the assignment promises, or into a CheckFailure in authored words.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Protocol
+
+from torch import Tensor
+
+from grader import expect
+from grader.call import Call, Failure, Foreign
+from grader.entry import Entry
+from grader.results import Place
+from grader.sandbox.interface import Session
+
+
+class Adapter(Protocol):
+    """Translates a recognised convention of the student's into the assignment's."""
+
+    def arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]: ...
+
+    def result(self, output: Any) -> Any: ...
+
+
+class Student:
+    """Call it like the student's function. Every invocation is appended to `calls`."""
+
+    def __init__(
+        self,
+        session: Session,
+        entry: Entry,
+        *,
+        device: str,
+        check: str,
+        calls: list[Call],
+        adapter: Adapter | None = None,
+    ) -> None:
+        self._session = session
+        self._entry = entry
+        self._device = device
+        self._check = check
+        self._calls = calls
+        self._adapter = adapter
+
+    @property
+    def last(self) -> Call:
+        """The latest invocation."""
+        return self._calls[-1]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The returned values in the order of `entry.returns`: a tuple, or a lone value when there is one name.
+
+        Raises CheckFailure when the function fails or answers in another form.
+        """
+        return self._values(self._record(args, kwargs, None))
+
+    def vjp(self, *args: Any, cotangents: tuple[Tensor, ...], **kwargs: Any) -> tuple[Any, tuple[Tensor | None, ...]]:
+        """(values, gradients): forward and backward in the student's process.
+
+        `cotangents` are the gradients with respect to the returned values, in order. One gradient for each
+        floating tensor that was sent with requires_grad, None where the student's graph does not reach it.
+        """
+        args = tuple(_with_grad(item) for item in args)
+        call = self._record(args, {key: _with_grad(item) for key, item in kwargs.items()}, cotangents)
+        return self._values(call), call.gradients or ()
+
+    def _record(self, args: tuple[Any, ...], kwargs: dict[str, Any], cotangents: tuple[Tensor, ...] | None) -> Call:
+        attempt = expect.current.get()
+        sent_args, sent_kwargs = self._adapter.arguments(args, kwargs) if self._adapter else (args, kwargs)
+        raw = self._session.call(sent_args, sent_kwargs, device=self._device, cotangents=cotangents)
+        output = self._adapter.result(raw.output) if self._adapter and raw.failure is None else raw.output
+        call = replace(raw, args=args, kwargs=kwargs, output=output, check=self._check, case=attempt.case)
+        self._calls.append(call)
+        return call
+
+    def _values(self, call: Call) -> Any:
+        if call.failure is not None:
+            raise expect.CheckFailure(
+                explain(call.failure), detail=call.failure.trace or call.failure.message, place=call.failure.place
+            )
+        return unpack(call.output, self._entry.returns)
+
+
+def _with_grad(item: Any) -> Any:
+    if isinstance(item, Tensor) and item.is_floating_point():
+        return item.detach().requires_grad_(True)
+    return item
+
+
+def unpack(output: Any, returns: list[str]) -> Any:
+    """`output` as the promised tensors. Raises CheckFailure saying what came instead.
+
+    A lone tensor is looked for first: with two batch items it would unpack into two values without a word.
+    """
+    promised = returns[0] if len(returns) == 1 else f"({', '.join(returns)})"
+    if len(returns) == 1:
+        if isinstance(output, Tensor):
+            return output
+    elif isinstance(output, (tuple, list)) and len(output) == len(returns):
+        if all(isinstance(value, Tensor) for value in output):
+            return tuple(output)
+    raise expect.CheckFailure(
+        f"Your function should return {promised}, but it returned {form(output)}.",
+        hint=f"End your function with: return {', '.join(returns)}",
+    )
+
+
+def form(output: Any) -> str:
+    """What kind of value this is, in words."""
+    if isinstance(output, Tensor):
+        return f"a single tensor of shape {tuple(output.shape)}"
+    if output is None:
+        return "None (is a return missing?)"
+    if isinstance(output, Foreign):
+        return f"a value of type {type_name(output.type)}"
+    if isinstance(output, (tuple, list)):
+        return f"a {type(output).__name__} of {len(output)} values: {', '.join(form(item) for item in output[:4])}"
+    if isinstance(output, dict):
+        return f"a dict with {len(output)} entries"
+    return f"a {type(output).__name__}"
+
+
+def type_name(name: str) -> str:
+    """A type's name when it looks like one; student text never reaches a message."""
+    return name if name.replace(".", "").replace("_", "").replace(" ", "").isalnum() and len(name) < 60 else "its own"
+
+
+WORDS: dict[str, Callable[[Failure], str]] = {
+    "timeout": lambda failure: (
+        "The time for your whole submission was used up before this call."
+        if failure.type == "total"
+        else "Your function did not finish in time and was stopped. Look for a loop that never ends."
+    ),
+    "memory": lambda failure: (
+        "Your function asked for more memory than there is. Look for tensors that grow too large."
+    ),
+    "output": lambda failure: "Your function printed far too much and was stopped. Remove the print calls in it.",
+    "crash": lambda failure: f"Python itself crashed in your function ({failure.type}).",
+    "closed": lambda failure: "Your function ended the whole program. Remove calls such as exit() or os._exit().",
+    "malformed": lambda failure: "What your function returned could not be read as plain tensors.",
+}
+
+
+def explain(failure: Failure) -> str:
+    """The failure in authored words: no text of the student's, only where it happened."""
+    if failure.kind != "exception":
+        return WORDS[failure.kind](failure)
+    known = isinstance(getattr(builtins, failure.type, None), type) or failure.type == "Forbidden"
+    name = failure.type if known else "an error of its own kind"
+    article = "an" if known and name[0] in "AEIOU" else "a" if known else ""
+    return f"Your function stopped with {article} {name}{where(failure.place)}.".replace("  ", " ")
+
+
+def where(place: Place | None) -> str:
+    """ " in cell 3, line 2" or " at line 12 of attention.py", or nothing."""
+    if place is None:
+        return ""
+    if place.cell is not None:
+        return f" in cell {place.cell}, line {place.line}"
+    return f" at line {place.line} of {place.file}"
