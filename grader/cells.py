@@ -34,6 +34,9 @@ class Role:
     """The student's answer goes here."""
     tests: bool = False
     """It holds checks."""
+    prompt: bool = False
+    """Students get it instead of the solution, which is `replaced` by it."""
+    replaced: bool = False
     edge: tuple[str, str] | None = None
     """The begin or end of an otter block, e.g. ("begin", "tests"), or ("config", "")."""
 

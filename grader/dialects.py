@@ -80,15 +80,24 @@ def _otter_edge(kind: str, source: str) -> tuple[str, str] | None:
 def _otter_roles(path: Path, cells: list[tuple[str, str, Any]]) -> list[Role]:
     roles = []
     inside: list[tuple[str, int]] = []  # the open blocks, with the number of the cell that opened each
+    prompted = False
     for number, (kind, source, _) in enumerate(cells, 1):
         edge = _otter_edge(kind, source)
+        block = inside[-1][0] if inside else ""
         if edge is None:
-            block = inside[-1][0] if inside else ""
-            roles.append(Role(solution=block == "solution", tests=block == "tests"))
+            roles.append(
+                Role(
+                    solution=block == "solution",
+                    tests=block == "tests",
+                    prompt=block == "prompt",
+                    replaced=block == "solution" and prompted,
+                )
+            )
             continue
         roles.append(Role(edge=edge))
         if edge[0] == "begin":
             inside.append((edge[1], number))
+            prompted = edge[1] == "prompt" or (prompted and edge[1] != "question")
         elif edge[0] == "end" and (not inside or inside.pop()[0] != edge[1]):
             raise AssignmentError(f"{path}, cell {number}, line 1: END {edge[1].upper()} closes no such block.")
     if inside:

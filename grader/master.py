@@ -45,7 +45,8 @@ def reference_source(path: Path) -> str:
     """
     lines: list[str] = []
     for cell in read_master(path):
-        if cell.kind == "code" and not cell.tags & {NOTEBOOK, STAFF} and not cell.role.tests:
+        shown_only = cell.tags & {NOTEBOOK, STAFF} or cell.role.tests or cell.role.prompt
+        if cell.kind == "code" and not shown_only:
             lines += [""] * (cell.line - 1 - len(lines))
             lines += cell.source.split("\n")
     return "\n".join(lines) + "\n"
