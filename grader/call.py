@@ -67,3 +67,18 @@ class Call:
     case: str = ""
     cotangents: tuple[Tensor, ...] | None = None
     seconds: float = 0.0
+
+    @property
+    def inputs(self) -> list[Tensor]:
+        """The tensors among args and kwargs in the order in which they are sent: depth first, args first."""
+        found: list[Tensor] = []
+        stack: list[Any] = [*reversed(self.kwargs.values()), *reversed(self.args)]
+        while stack:
+            item = stack.pop()
+            if isinstance(item, Tensor):
+                found.append(item)
+            elif isinstance(item, (tuple, list)):
+                stack.extend(reversed(item))
+            elif isinstance(item, dict):
+                stack.extend(reversed(item.values()))
+        return found

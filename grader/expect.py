@@ -184,8 +184,7 @@ def equal(
 
 def unchanged(call: Call, *, hint: str = "") -> None:
     """The call left every tensor that it was given as it was."""
-    sent = [item for item in (*call.args, *call.kwargs.values()) if isinstance(item, Tensor)]
-    for index, (before, after) in enumerate(zip(sent, call.after, strict=True)):
+    for index, (before, after) in enumerate(zip(call.inputs, call.after, strict=True)):
         if before.shape != after.shape or not torch.equal(
             before.nan_to_num(), after.to(before.dtype).nan_to_num()
         ):

@@ -6,7 +6,7 @@ It turns an answer into the values that the assignment promises, or into a Check
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -46,6 +46,12 @@ class Student:
         self._check = check
         self._calls = calls
         self._adapter = adapter
+        self._before = len(calls)
+
+    @property
+    def asked(self) -> bool:
+        """Whether this handle has called the student's function at all."""
+        return len(self._calls) > self._before
 
     @property
     def last(self) -> Call:
@@ -101,13 +107,16 @@ def unpack(output: Any, returns: list[str]) -> Any:
     if len(returns) == 1:
         if isinstance(output, Tensor):
             return output
-    elif isinstance(output, (tuple, list)) and len(output) == len(returns):
-        if all(isinstance(value, Tensor) for value in output):
-            return tuple(output)
+    elif isinstance(output, (tuple, list)) and len(output) == len(returns) and _all_tensors(output):
+        return tuple(output)
     raise expect.CheckFailure(
         f"Your function should return {promised}, but it returned {form(output)}.",
         hint=f"End your function with: return {', '.join(returns)}",
     )
+
+
+def _all_tensors(values: Sequence[Any]) -> bool:
+    return all(isinstance(value, Tensor) for value in values)
 
 
 def form(output: Any) -> str:

@@ -33,21 +33,6 @@ def request(
     return packer.frame(message)
 
 
-def sent_tensors(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Tensor]:
-    """The tensors of a request in the order in which they are sent: depth first, args before kwargs."""
-    found: list[Tensor] = []
-    stack: list[Any] = [*reversed(kwargs.values()), *reversed(args)]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, Tensor):
-            found.append(item)
-        elif isinstance(item, (tuple, list)):
-            stack.extend(reversed(item))
-        elif isinstance(item, dict):
-            stack.extend(reversed(item.values()))
-    return found
-
-
 def understand(base: Call, got: Answer) -> Call:
     """`base` with what the child answered, or with a "malformed" failure when that is no answer."""
     try:
@@ -63,7 +48,7 @@ def _understood(base: Call, got: Answer) -> Call:
         return replace(base, failure=failure)
     outputs = int(message["outputs"])
     after = tuple(wire.pick(tensors, index) for index in message["after"])
-    if len(after) != len(sent_tensors(base.args, base.kwargs)):
+    if len(after) != len(base.inputs):
         raise wire.Malformed("not as many inputs back as were sent")
     gradients = message["gradients"]
     return replace(

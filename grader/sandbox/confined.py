@@ -153,7 +153,7 @@ class ConfinedSession:
         death = self.sandbox.zygote.reap(self.pid)
         self._drain()
         os.close(self.reader)
-        confine.sweep(self.pid)
+        confine.sweep(self.pid, self.layers)
         self.deaths.append(death)
         return failure or _named(death)
 

@@ -129,7 +129,7 @@ def _answer(
             "gradients": None
             if gradients is None
             else [None if gradient is None else answer.tensor(gradient) for gradient in gradients],
-            "ops": recorder.counts,
+            "ops": recorder.ops,
             "largest": recorder.largest,
             "seconds": seconds,
         }

@@ -128,7 +128,7 @@ def _be_zygote(control: socket.socket, body: Body, warm: Callable[[], None]) -> 
     """The whole life of a zygote process."""
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the owner's to handle; its socket closes when it ends
-        _close_all_but(control.fileno())
+        close_all_but(control.fileno())
         warm()
         gc.collect()
         gc.freeze()
@@ -189,8 +189,10 @@ def _reap(pid: int) -> Reply:
     )
 
 
-def _close_all_but(keep: int) -> None:
+def close_all_but(*keep: int) -> None:
     """Close every descriptor but the standard three and `keep`: nothing of the owner's stays reachable."""
-    limit = os.sysconf("SC_OPEN_MAX")
-    os.closerange(3, keep)
-    os.closerange(keep + 1, limit)
+    first = 3
+    for descriptor in sorted(keep):
+        os.closerange(first, descriptor)
+        first = descriptor + 1
+    os.closerange(first, os.sysconf("SC_OPEN_MAX"))

@@ -1,0 +1,190 @@
+"""A class: many submissions, markers side by side, results that land one by one and are never made twice."""
+
+from __future__ import annotations
+
+import datetime
+import platform
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+import torch
+
+import grader
+from grader import dashboard, grades, intake, results, staff
+from grader.assignment import Assignment
+from grader.dashboard import Row
+from grader.errors import GraderError, GraderFault, SandboxError
+from grader.marker import Circumstances, Marker
+from grader.pool import Channel, Job, Pool
+from grader.render import Renderer
+from grader.results import Report, RunInfo, SandboxInfo
+from grader.run_directory import RunDirectory, write
+from grader.sandbox.confined import ConfinedSandbox
+from grader.sandbox.zygote import Zygote
+from grader.submission import Submission
+
+
+class Done(msgspec.Struct, frozen=True):
+    """What a marker tells main about one submission."""
+
+    row: Row | None = None
+    fault: str = ""
+    """Our failure in words, when there is no row."""
+    exit_status: int = 0
+    """Not 0: the whole run can't go on (a wrong configuration), with this status."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to grade, where to put it, and how."""
+
+    assignment: Assignment
+    intake: intake.Intake
+    out: RunDirectory
+    circumstances: Circumstances
+    jobs: int
+    policy: Callable[[Report], Report] = lambda report: report
+    """What happens to a report after the checks: lateness, attempts, adjustments by staff."""
+    fresh: bool = False
+    template_dirs: tuple[Path, ...] = ()
+
+
+@dataclass
+class Outcome:
+    """How a run went, for the command line."""
+
+    rows: list[Row] = field(default_factory=list)
+    kept: int = 0
+    faults: list[str] = field(default_factory=list)
+
+
+def grade(plan: Plan, root: Zygote, progress: Callable[[Row | None], None]) -> Outcome:
+    """Grade everything that is not graded yet, then write the class's pages. `progress` hears of each submission.
+
+    Raises UsageError for what the user can mend (a wrong assignment, a full disk), KeyboardInterrupt on Ctrl-C: in
+    both cases what was finished is kept, and the same command goes on.
+    """
+    started = time.time()
+    plan.out.create()
+    with plan.out.locked():
+        outcome = Outcome()
+        body = _marker_body(plan)
+        patience = 2 * plan.assignment.settings.limits.total_seconds + 120
+        with Pool(plan.jobs, root, body, patience=patience) as pool:
+            for key, answer in pool.map(_jobs(plan, outcome, progress)):
+                done = Done(fault="The marker process died each time.") if answer is None else _decode(answer)
+                if done.exit_status:
+                    raise _as_error(done)
+                if done.row is None:
+                    outcome.faults.append(f"{key}: {done.fault}")
+                else:
+                    outcome.rows.append(done.row)
+                progress(done.row)
+        write_class(plan, outcome, started)
+    return outcome
+
+
+_decode = msgspec.msgpack.Decoder(Done).decode
+_encode = msgspec.msgpack.encode
+_decode_submission = msgspec.msgpack.Decoder(Submission).decode
+
+
+def _jobs(plan: Plan, outcome: Outcome, progress: Callable[[Row | None], None]) -> Iterator[Job]:
+    """The submissions that must be graded, each read only now; the others are taken from before."""
+    digest = plan.assignment.digest()
+    for entry in plan.intake.entries:
+        submission = plan.intake.read(entry)
+        old = None if plan.fresh else plan.out.load(submission.id)
+        if old is not None and _still_holds(old, submission, digest, plan):
+            row = dashboard.row(old)
+            outcome.rows.append(row)
+            outcome.kept += 1
+            progress(row)
+        else:
+            yield Job(submission.id, _encode(submission))
+
+
+def _still_holds(old: Report, submission: Submission, digest: str, plan: Plan) -> bool:
+    """Whether a stored result is what grading again would give: same work, same assignment, same circumstances."""
+    environment = old.environment
+    return (
+        old.status == "graded"
+        and old.schema == results.SCHEMA
+        and old.submission.digest == submission.digest
+        and old.submission.submitted_at == submission.submitted_at
+        and old.submission.people == submission.people
+        and environment.assignment_digest == digest
+        and environment.seed_id == plan.circumstances.seed_id
+        and environment.device == plan.circumstances.device
+        and environment.grader == grader.__version__
+        and environment.torch == torch.__version__
+        and old.sandbox.level == plan.circumstances.level
+    )
+
+
+def _marker_body(plan: Plan) -> Callable[[Zygote, Channel], None]:
+    """What each marker process runs: the only code here that touches `solutions/`."""
+
+    def body(zygote: Zygote, channel: Channel) -> None:
+        def submissions() -> Iterator[Submission]:
+            while (message := channel.receive()) is not None:
+                yield _decode_submission(message)
+
+        try:
+            renderer = Renderer(plan.template_dirs)
+            sandbox = ConfinedSandbox(zygote, plan.assignment.settings)
+            one = Marker(plan.assignment, staff.load(plan.assignment), sandbox, plan.circumstances)
+
+            def deliver(report: Report) -> None:
+                final = plan.policy(report)
+                store(plan.out, final, renderer)
+                channel.send(_encode(Done(row=dashboard.row(final))))
+
+            one.run(submissions(), deliver)
+        except SandboxError:
+            raise  # main sees this marker die, starts another, and tries the submission again
+        except GraderError as error:
+            channel.receive()
+            channel.send(_encode(Done(fault=str(error), exit_status=error.exit_status)))
+
+    return body
+
+
+def store(out: RunDirectory, report: Report, renderer: Renderer) -> None:
+    """The student's pages, then the result: a result that is there has its pages."""
+    name = report.submission.id
+    write(out.feedback(name, ".html"), renderer.html(report, audience="student"))
+    write(out.feedback(name, ".md"), renderer.markdown(report, audience="student"))
+    write(out.result(name), results.encode(report))
+
+
+def write_class(plan: Plan, outcome: Outcome, started: float) -> None:
+    """`grades.csv`, `index.html` and `run.json`, from the rows of the whole class."""
+    outcome.rows.sort(key=lambda row: row.id)
+    run = RunInfo(
+        id=plan.out.path.name,
+        started=datetime.datetime.fromtimestamp(started, datetime.timezone.utc).isoformat(timespec="seconds"),
+        seconds=round(time.time() - started, 1),
+        assignment=plan.assignment.name,
+        title=plan.assignment.settings.title,
+        grader=grader.__version__,
+        torch=torch.__version__,
+        python=platform.python_version(),
+        seed_id=plan.circumstances.seed_id,
+        sandbox=SandboxInfo(level=plan.circumstances.level, layers=[]),
+        device=plan.circumstances.device,
+        jobs=plan.jobs,
+        counts={"graded now": len(outcome.rows) - outcome.kept, "kept from before": outcome.kept},
+    )
+    write(plan.out.path / "grades.csv", grades.sheet(outcome.rows))
+    write(plan.out.path / "index.html", dashboard.dashboard(outcome.rows, run))
+    write(plan.out.path / "run.json", msgspec.json.format(msgspec.json.encode(run), indent=1) + b"\n")
+
+
+def _as_error(done: Done) -> GraderError:
+    error = GraderFault(done.fault)
+    error.exit_status = done.exit_status
+    return error

@@ -1,0 +1,213 @@
+"""The hidden checks as pytest collected them, once: what each is worth, and how to run one and learn how it ended."""
+
+from __future__ import annotations
+
+import inspect
+import traceback
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from grader import expect
+from grader.errors import AssignmentError
+from grader.expect import CheckFailure
+from grader.results import CheckResult, Status, Visibility
+from grader.student import Student
+
+CPU, GPU = "cpu", "gpu"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One collected pytest item and its place in the denominator."""
+
+    item: pytest.Item
+    id: str
+    title: str
+    worth: float
+    device: str
+    visibility: Visibility
+    hint: str
+
+    def result(self, status: Status, **details: Any) -> CheckResult:
+        """This check's result: a pass is worth everything, anything else nothing."""
+        return CheckResult(
+            id=self.id,
+            title=self.title,
+            status=status,
+            score=self.worth if status == "passed" else 0.0,
+            max_score=self.worth,
+            visibility=self.visibility,
+            device=self.device,
+            **details,
+        )
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How one run of a check ended; `failure` is set when it failed on the student's answer."""
+
+    status: Status
+    failure: CheckFailure | None = None
+    detail: str = ""
+    error: BaseException | None = None
+
+
+class Checks:
+    """A pytest plugin: provides the fixtures, collects once, and runs single checks on demand.
+
+    `work` is called inside pytest's own loop with this object once everything is collected; it calls `run` as often
+    as it likes. The fixtures take the student's handle from `student`, which `work` sets before each run.
+    """
+
+    def __init__(self, reference: Callable[..., Any], work: Callable[[Checks], None]) -> None:
+        self.work = work
+        self.checks: list[Check] = []
+        self.broken: list[str] = []
+        self.stopped: BaseException | None = None
+        self._reference = reference
+        self._student: Student | None = None
+        self._raised: BaseException | None = None
+        self._phases: list[str] = []
+
+    # --- fixtures that a check may take ---
+
+    @pytest.fixture
+    def student(self) -> Student:
+        assert self._student is not None
+        return self._student
+
+    @pytest.fixture
+    def reference(self) -> Callable[..., Any]:
+        return self._reference
+
+    @pytest.fixture
+    def device(self, request: pytest.FixtureRequest) -> str:
+        return cast("str", request.param)
+
+    # --- pytest's hooks ---
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        if "device" in metafunc.fixturenames:
+            metafunc.parametrize("device", [CPU, GPU], indirect=True)
+
+    def pytest_configure(self, config: pytest.Config) -> None:
+        config.addinivalue_line("markers", "points(worth, gpu=0, visibility='visible', hint=''): see grader.checks")
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self.broken.append(str(report.longrepr))
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self.checks = [_check(item) for item in session.items]
+
+    def pytest_runtestloop(self) -> bool:
+        try:
+            if self.checks and not self.broken:
+                self.work(self)
+        except BaseException as error:  # pytest would print it and go on; `run` below raises it again
+            self.stopped = error
+        return True
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_pyfunc_call(self) -> Generator[None, object, object]:
+        attempt = expect.current.get()
+        try:
+            result = yield
+        except CheckFailure as failure:
+            attempt.failures.append(failure)
+            result = True
+        attempt.settle()
+        return result
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.TestReport:
+        # Built by hand: pytest's own report formats a traceback each time, which costs more than the check.
+        if call.excinfo is not None and self._raised is None:
+            self._raised = call.excinfo.value
+        self._phases.append(call.when)
+        outcome = "failed" if call.excinfo else "passed"
+        return pytest.TestReport(item.nodeid, item.location, {}, outcome, None, call.when)  # type: ignore[arg-type]
+
+    def run(self, check: Check, student: Student) -> Ending:
+        """Run one check with this student's handle. A pass needs evidence: the call phase ran and asked something."""
+        self._student, self._raised, self._phases = student, None, []
+        following = self.checks[(self.checks.index(check) + 1) % len(self.checks)].item
+        token = expect.current.set(expect.Attempt())
+        try:
+            check.item.ihook.pytest_runtest_protocol(item=check.item, nextitem=following)
+        finally:
+            expect.current.reset(token)
+        return self._ending(student)
+
+    def _ending(self, student: Student) -> Ending:
+        raised = self._raised
+        if isinstance(raised, CheckFailure):
+            return Ending("failed", failure=raised)
+        if isinstance(raised, AssertionError):
+            return Ending("failed", failure=CheckFailure(str(raised) or "What this check asks for does not hold."))
+        if isinstance(raised, pytest.skip.Exception):
+            return Ending("skipped", detail=str(raised))
+        if raised is not None:
+            return Ending("error", detail="".join(traceback.format_exception(raised))[-4000:], error=raised)
+        if "call" not in self._phases or not student.asked:
+            return Ending("error", detail="The check ended without calling the student's function, so it shows nothing.")
+        return Ending("passed")
+
+
+def _check(item: pytest.Item) -> Check:
+    mark = item.get_closest_marker("points")
+    if mark is None or not mark.args:
+        raise AssignmentError(f"{item.nodeid} has no points. Write @points(3) above it (0 for a check worth nothing).")
+    callspec = getattr(item, "callspec", None)
+    parameters: dict[str, Any] = dict(callspec.params) if callspec else {}
+    device = parameters.pop("device", CPU)
+    name = getattr(item, "originalname", item.name).removeprefix("test_")
+    labels = [str(value) for value in parameters.values()] + ([GPU] if device == GPU else [])
+    function = getattr(item, "function", None)
+    title = (inspect.getdoc(function) or name.replace("_", " ")).split("\n\n")[0].replace("\n", " ").rstrip(".")
+    return Check(
+        item=item,
+        id=name + (f"[{'-'.join(labels)}]" if labels else ""),
+        title=title,
+        worth=mark.kwargs["gpu"] if device == GPU else mark.args[0],
+        device=device,
+        visibility=mark.kwargs["visibility"],
+        hint=mark.kwargs["hint"],
+    )
+
+
+OPTIONS = [
+    "--quiet",
+    "--import-mode=importlib",
+    "--assert=plain",  # an assertion's own words, not pytest's analysis of it, reach the report
+    "--config-file=/dev/null",
+    "--disable-plugin-autoload",
+    *(
+        f"-pno:{name}"
+        for name in (
+            "cacheprovider terminal logging warnings unraisableexception threadexception faulthandler "
+            "doctest junitxml pastebin nose stepwise setuponly setupplan legacypath debugging tmpdir monkeypatch "
+            "recwarn subtests capture"
+        ).split()
+    ),
+]
+
+
+def collect(path: Path, checks: Checks) -> None:
+    """Collect the checks in `path` and call `checks.work` inside pytest's loop; its exceptions come out.
+
+    Raises AssignmentError when the file can't be collected or holds no checks.
+    """
+    if not path.is_file():
+        raise AssignmentError(f"{path} is missing. It holds the checks; see docs/writing-checks.md.")
+    pytest.main([str(path), f"--rootdir={path.parent}", *OPTIONS], plugins=[checks])
+    if checks.stopped is not None:
+        raise checks.stopped
+    if checks.broken:
+        raise AssignmentError(f"{path} could not be collected:\n{checks.broken[0]}")
+    if not checks.checks:
+        raise AssignmentError(f"{path} holds no checks. Write a function test_... with @points above it.")

@@ -1,0 +1,88 @@
+"""The staff half of an assignment, loaded. Only a marker (or the audit) does this, never a zygote."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.assignment import Assignment
+from grader.errors import AssignmentError
+from grader.master import load_reference
+from grader.misconception import Bank, Convention
+
+Bounds = Callable[..., "tuple[Tensor, ...] | Tensor"]
+
+
+@dataclass(frozen=True)
+class Staff:
+    """What the staff half provides beside its checks; only the reference must be there."""
+
+    reference: Callable[..., Any]
+    """The entry function of the master."""
+    bank: Bank | None
+    bounds: Bounds | None
+    """Inputs -> for each returned value the absolute error that any correct order of operations stays under."""
+    conventions: tuple[Convention, ...]
+
+    def in_double(self, *args: Any, **kwargs: Any) -> Any:
+        """The reference on float64 copies of the floating tensors: the expected values of a check."""
+        return self.reference(*(_double(item) for item in args), **{key: _double(item) for key, item in kwargs.items()})
+
+
+def _double(item: Any) -> Any:
+    if isinstance(item, Tensor) and item.is_floating_point():
+        return item.detach().to(torch.float64).requires_grad_(item.requires_grad)
+    return item
+
+
+def load(assignment: Assignment) -> Staff:
+    """Load `solutions/<name>/`. Raises AssignmentError naming the file that can't be used and why."""
+    _make_importable(assignment)
+    misconceptions = _module(assignment, "misconceptions")
+    conventions = _module(assignment, "conventions")
+    bounds = _module(assignment, "bounds")
+    return Staff(
+        reference=load_reference(assignment),
+        bank=_attribute(misconceptions, "BANK", assignment),
+        bounds=_attribute(bounds, "bounds", assignment),
+        conventions=tuple(_attribute(conventions, "CONVENTIONS", assignment) or ()),
+    )
+
+
+def _make_importable(assignment: Assignment) -> None:
+    """Let the staff modules import each other by plain name; forget another assignment's of the same names."""
+    folder = str(assignment.staff)
+    others = [path for path in sys.path if path.startswith(str(assignment.staff.parent)) and path != folder]
+    for path in others:
+        sys.path.remove(path)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    for name in {file.stem for file in assignment.staff.glob("*.py")}:
+        loaded = sys.modules.get(name)
+        if loaded is not None and not str(getattr(loaded, "__file__", "")).startswith(folder + "/"):
+            del sys.modules[name]
+
+
+def _module(assignment: Assignment, name: str) -> ModuleType | None:
+    path = assignment.staff / f"{name}.py"
+    if not path.is_file():
+        return None
+    try:
+        return importlib.import_module(name)
+    except Exception as error:
+        raise AssignmentError(f"{path} can't be imported: {type(error).__name__}: {error}.") from error
+
+
+def _attribute(module: ModuleType | None, name: str, assignment: Assignment) -> Any:
+    if module is None:
+        return None
+    if not hasattr(module, name):
+        raise AssignmentError(f"{module.__file__} should define {name}; see docs/adding-an-assignment.md.")
+    return getattr(module, name)
