@@ -1,0 +1,187 @@
+"""An accelerator where the machine has none: real numbers, a device's rules. Child side.
+
+`install` once in the zygote, `emulate` around each call, `to_device` for its inputs, `to_host` for its outputs. What
+it accepts and refuses, and where it differs from a real device, is in `docs/devices.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+from torch.utils.backend_registration import (
+    _DummyBackendModule,
+    _DummyPrivateUse1Hook,
+    _setup_privateuseone_for_python_backend,
+)
+
+from grader.sandbox.accelerator_rules import NAME
+from grader.sandbox.accelerator_tensor import DeviceMode, Emulated
+
+_OTHER_KINDS = ("cuda", "xpu", "mps", "hpu", "mtia")
+
+
+def install() -> None:
+    """Register the device with this process, for good. To be called before the first fork; again does nothing.
+
+    Autograd starts a thread for each device it knows of at the first backward pass, and a process with threads must
+    not fork. So a first backward pass is made here, while there is no device.
+    """
+    if _backend() is not None:
+        return
+    torch.zeros(1, requires_grad=True).sum().backward()
+    backend = _Backend()
+    _setup_privateuseone_for_python_backend(NAME, backend, _Hook(backend))
+
+
+def to_device(tensor: Tensor) -> Tensor:
+    """A copy of a CPU tensor on the emulated device, same strides and `requires_grad`, memory of its own."""
+    storage = tensor.detach().untyped_storage().clone()
+    inner = torch.empty(0, dtype=tensor.dtype).set_(storage, tensor.storage_offset(), tensor.size(), tensor.stride())  # type: ignore[call-overload]
+    return Emulated(inner).requires_grad_(tensor.requires_grad)
+
+
+def to_host(tensor: Tensor) -> Tensor:
+    """The numbers as a plain CPU tensor, detached, same strides; the memory is shared. A CPU tensor passes through."""
+    return tensor.inner if isinstance(tensor, Emulated) else tensor.detach()
+
+
+def is_emulated(tensor: Tensor) -> bool:
+    """Whether the tensor is on the emulated device."""
+    return isinstance(tensor, Emulated)
+
+
+@contextmanager
+def emulate() -> Iterator[None]:
+    """Run code as on a machine whose accelerator is the emulated one: tensors can be made on it and moved to it."""
+    backend = _backend()
+    if backend is None:
+        raise RuntimeError("accelerator.install() has not been called in this process")
+    before, backend.active = backend.active, True
+    try:
+        # Autograd would look for the device's thread; there is none, so it must stay on this one.
+        with torch.autograd.set_multithreading_enabled(False), _Front(), DeviceMode():
+            yield
+    finally:
+        backend.active = before
+
+
+class _Backend(_DummyBackendModule):  # type: ignore[misc]
+    """What the library finds as `torch.gpu`."""
+
+    def __init__(self) -> None:
+        self.active = False
+
+    def is_available(self) -> bool:
+        return self.active
+
+    def get_amp_supported_dtype(self) -> list[torch.dtype]:
+        return [torch.float16, torch.bfloat16, torch.float32]
+
+
+class _Hook(_DummyPrivateUse1Hook):  # type: ignore[misc]
+    def __init__(self, backend: _Backend) -> None:
+        super().__init__()
+        self._backend = backend
+
+    def is_available(self) -> bool:
+        return self._backend.active
+
+
+def _backend() -> _Backend | None:
+    found = getattr(torch, NAME, None)
+    return found if isinstance(found, _Backend) else None
+
+
+class _Front(TorchFunctionMode):
+    """What must be seen above the dispatcher: constructors that go round it, and devices asked for by name."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = False
+        """The code has asked `is_cuda` and been told yes, so its "cuda" is not hard-coded."""
+        self._special: dict[Any, Callable[..., Any]] = {
+            torch.tensor: self._tensor,
+            torch.as_tensor: self._as_tensor,
+            torch.asarray: self._as_tensor,
+            Tensor.new_tensor: self._new_tensor,
+            Tensor.to: self._to,
+            Tensor.cuda: self._cuda,
+            Tensor.is_cuda.__get__: self._is_cuda,  # type: ignore[attr-defined]
+        }
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        if kwargs.get("device") is not None:
+            kwargs = {**kwargs, "device": self._named(kwargs["device"])}
+        special = self._special.get(func)
+        return special(*args, **kwargs) if special else func(*args, **kwargs)
+
+    def _named(self, device: Any) -> Any:
+        """The device that is meant. Refuses another kind of accelerator by name."""
+        kind = str(device).partition(":")[0]
+        if kind not in _OTHER_KINDS:
+            return device
+        if kind == "cuda" and self.asked:
+            return torch.device(NAME, 0)
+        raise RuntimeError(
+            f"The code asks for the device {str(device)!r} by name, but its inputs are on another device ({NAME}:0). "
+            f"Use the device of an input instead, for example Q.device."
+        )
+
+    def _is_cuda(self, tensor: Tensor) -> bool:
+        self.asked = self.asked or isinstance(tensor, Emulated)
+        return isinstance(tensor, Emulated)
+
+    def _cuda(self, tensor: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return tensor.to(self._named("cuda"))
+
+    def _to(self, tensor: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if args and isinstance(args[0], (str, torch.device)):
+            args = (self._named(args[0]), *args[1:])
+        return tensor.to(*args, **kwargs)
+
+    # The constructors below fill their result beneath the dispatcher, where no tensor is emulated. So the numbers are
+    # put into a CPU tensor, which is then moved.
+
+    def _tensor(self, data: Any, *, device: Any = None, requires_grad: bool = False, **options: Any) -> Tensor:
+        if device is None and isinstance(data, Emulated):
+            device = data.device
+        made = torch.tensor(_plain(data), **options)
+        if device is not None:
+            made = made.to(device)
+        return made.requires_grad_() if requires_grad else made
+
+    def _as_tensor(self, data: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
+        if isinstance(data, Tensor):
+            return data.to(device=device or data.device, dtype=dtype or data.dtype, copy=options.get("copy") or False)
+        made = torch.asarray(_plain(data), dtype=dtype, **options)
+        return made if device is None else made.to(device)
+
+    def _new_tensor(
+        self,
+        like: Tensor,
+        data: Any,
+        *,
+        dtype: Any = None,
+        device: Any = None,
+        requires_grad: bool = False,
+        **options: Any,
+    ) -> Tensor:
+        made = torch.tensor(_plain(data), dtype=dtype or like.dtype, **options).to(device or like.device)
+        return made.requires_grad_() if requires_grad else made
+
+
+def _plain(data: Any) -> Any:
+    """Nested data with the numbers of emulated tensors in their place."""
+    if isinstance(data, Emulated):
+        return data.inner
+    if isinstance(data, (list, tuple)):
+        return type(data)(_plain(item) for item in data)
+    return data

@@ -1,0 +1,117 @@
+"""What a device refuses: which tensors may meet in one operator. The wording is the library's own.
+
+The rules are those of CUDA: https://docs.pytorch.org/docs/stable/notes/cuda.html ("Cross-GPU operations are not
+allowed by default, with the exception of copy_() and other methods with copy-like functionality"), and a CPU
+tensor without dimensions counts as a number in elementwise operators.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NoReturn
+
+import torch
+from torch import Tensor
+
+NAME = "gpu"
+"""What the emulated accelerator's device is called: `torch.device("gpu", 0)`."""
+
+# Operators that copy between devices or read a single number.
+_FREE = frozenset({"copy_", "copy", "_copy_from", "_copy_from_and_resize", "fill", "fill_", "is_same_size"})
+_INDEXING = frozenset({"index", "index_put", "index_put_", "_index_put_impl_", "_unsafe_index", "_unsafe_index_put"})
+# Elementwise, though the library does not tag them so.
+_ELEMENTWISE = frozenset({"floor_divide", "rsub", "copysign", "ldexp", "masked_fill"})
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What `run` must know of an operator, worked out once."""
+
+    name: str
+    composite: bool
+    """Made of other operators, which carry the rules."""
+    writes: bool
+    reshapes: bool
+    """May change the shape or strides of a tensor that it writes."""
+    free: bool
+    indexing: bool
+    elementwise: bool
+    """A CPU tensor without dimensions counts as a number."""
+
+
+@lru_cache(maxsize=None)
+def rule_of(func: Any) -> Rule:
+    """The rule of an `OpOverload`."""
+    name = func._schema.name.rpartition("::")[2]
+    tags = func.tags
+    return Rule(
+        name=name,
+        composite=torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd"),
+        writes=func._schema.is_mutable,
+        reshapes=torch.Tag.inplace_view in tags or func._schema.is_mutable and "out" in func._overloadname,
+        free=name in _FREE,
+        indexing=name in _INDEXING,
+        elementwise=_is_elementwise(func, name),
+    )
+
+
+def _is_elementwise(func: Any, name: str) -> bool:
+    base = name.removesuffix("_")
+    if base in _ELEMENTWISE or torch.Tag.pointwise in func.tags:
+        return True
+    packet = getattr(torch.ops.aten, base, None)
+    return packet is not None and any(
+        torch.Tag.pointwise in getattr(packet, overload).tags for overload in packet.overloads()
+    )
+
+
+def check_device(device: torch.device) -> None:
+    """Refuse a device that this machine does not have. Raises RuntimeError."""
+    if device.type not in (NAME, "cpu", "meta"):
+        raise RuntimeError(f"no device {str(device)!r} on this machine: its accelerator is {NAME}:0")
+
+
+def check_together(func: Any, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any], host: list[Tensor]) -> None:
+    """Refuse what a device refuses when tensors of it meet CPU tensors (`host`). Raises RuntimeError."""
+    if rule.free:
+        return
+    if rule.indexing:
+        _check_indexing(args)
+        return
+    if rule.writes and any(written is not None and _is_host(written) for written in _written(func, args, kwargs)):
+        _refuse(rule.name)
+    if rule.name in ("masked_fill", "masked_fill_") and _is_host(args[1]):
+        raise RuntimeError(
+            f"expected self and mask to be on the same device, but got mask on {args[1].device} and self on {args[0].device}"
+        )
+    if not rule.elementwise or any(tensor.dim() for tensor in host):
+        _refuse(rule.name)
+
+
+def _check_indexing(args: tuple[Any, ...]) -> None:
+    target, indices = args[0], args[1]
+    if _is_host(target):
+        if any(isinstance(index, Tensor) and not _is_host(index) for index in indices):
+            raise RuntimeError("indices should be either on cpu or on the same device as the indexed tensor (cpu)")
+        _refuse("index_put_")
+    if len(args) > 2 and _is_host(args[2]) and args[2].dim():
+        _refuse("index_put_")
+
+
+def _written(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    found = []
+    for position, argument in enumerate(func._schema.arguments):
+        if argument.is_write:
+            found.append(args[position] if position < len(args) else kwargs.get(argument.name))
+    return found
+
+
+def _is_host(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.device.type == "cpu"
+
+
+def _refuse(name: str) -> NoReturn:
+    raise RuntimeError(
+        f"Expected all tensors to be on the same device, but found at least two devices, {NAME}:0 and cpu! (in {name})"
+    )
