@@ -42,7 +42,8 @@ _OPENING = "open openat openat2"
 
 _REFUSED = """
 creat fork vfork execve execveat socket socketpair socketcall connect bind listen accept accept4
-sendmsg sendmmsg recvmsg mkdir mkdirat rmdir rename renameat renameat2 link linkat symlink symlinkat unlink unlinkat mknod mknodat
+sendmsg sendmmsg recvmsg
+mkdir mkdirat rmdir rename renameat renameat2 link linkat symlink symlinkat unlink unlinkat mknod mknodat
 truncate truncate64 ftruncate ftruncate64 fallocate chmod fchmod fchmodat fchmodat2 chown fchown fchownat lchown
 utime utimes utimensat futimesat setxattr lsetxattr fsetxattr removexattr flock sendfile splice tee vmsplice
 copy_file_range memfd_create memfd_secret shmget shmat shmctl msgget msgsnd msgrcv msgctl semget semop semctl
