@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from grader.intake.formats import plain
+from grader.intake.formats import blackboard, brightspace, canvas, github, gradescope, moodle, nbgrader, plain
 from grader.intake.formats.form import Format
 
 FORMATS: tuple[Format, ...] = (
+    gradescope.FORMAT,
+    nbgrader.FORMAT,
+    moodle.FORMAT,
+    blackboard.FORMAT,
+    brightspace.FORMAT,
+    github.FORMAT,
+    canvas.FORMAT,
     plain.ONE,
     plain.FOLDERS,
     plain.FILES,
