@@ -38,7 +38,7 @@ class Staff:
 
 def _double(item: Any) -> Any:
     if isinstance(item, Tensor) and item.is_floating_point():
-        return item.detach().to(torch.float64).requires_grad_(item.requires_grad)
+        return item.to(torch.float64, copy=True)  # keeps the graph: a check may ask for the expected gradient
     return item
 
 
