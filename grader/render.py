@@ -1,0 +1,121 @@
+"""A stored report as a page (HTML) and as Markdown. Pure: the same report gives the same bytes."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template, TemplateSyntaxError
+from jinja2 import TemplateError as JinjaError
+from markupsafe import Markup, escape
+
+from grader import markdown
+from grader.errors import AssignmentError
+from grader.heatmap import grid
+from grader.results import Report
+from grader.summary import Audience, Phase
+from grader.view import view
+from grader.words import load_words, with_built_in
+
+_CODE = re.compile(r"`([^`\n]+)`")
+_PARAGRAPH = re.compile(r"\n\s*\n")
+
+
+class Renderer:
+    """Turns reports into pages through the templates of a course. Make one, use it for the whole class."""
+
+    def __init__(self, template_dirs: Sequence[Path] = (), *, language: str = "en") -> None:
+        """Templates and words are looked for in each folder in turn, last in the grader's own.
+
+        Raises AssignmentError: a template with a syntax error (file and line), no words for the language.
+        """
+        self.words = load_words(template_dirs, language)
+        self.language = language
+        folders = with_built_in(template_dirs)
+        self.environment = environment(folders)
+        self.environment.globals.update(w=self.words, language=language)
+        style = Markup(read_source(self.environment, "page.css") + read_source(self.environment, "report.css"))
+        self.environment.globals.update(style=style, csp=content_security_policy(style=style))
+        try:
+            self._html = self.environment.get_template("report.html.j2")
+            self._markdown = self.environment.get_template("report.md.j2")
+        except JinjaError as error:
+            raise template_error(error) from None
+
+    def html(self, report: Report, *, audience: Audience, phase: Phase = "published") -> str:
+        """One page that needs nothing else: no script, no network. Raises AssignmentError for a template's mistake."""
+        return self._render(self._html, report, audience, phase)
+
+    def markdown(self, report: Report, *, audience: Audience, phase: Phase = "published") -> str:
+        """The same content as Markdown."""
+        return self._render(self._markdown, report, audience, phase)
+
+    def _render(self, template: Template, report: Report, audience: Audience, phase: Phase) -> str:
+        try:
+            page = template.render(report=view(report, self.words, audience=audience, phase=phase))
+        except JinjaError as error:
+            raise template_error(error) from None
+        return page.strip() + "\n"
+
+
+def environment(folders: Sequence[Path]) -> Environment:
+    """Jinja with everything escaped in HTML, missing variables an error, and the filters that templates use."""
+    made = Environment(
+        loader=FileSystemLoader(folders),
+        autoescape=lambda name: name is None or ".html." in name,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(
+        prose=_prose,
+        line=_line,
+        md=markdown.prose,
+        span=markdown.span,
+        fence=markdown.fence,
+        grid=grid,
+    )
+    return made
+
+
+def read_source(engine: Environment, name: str) -> str:
+    """The text of a file among the templates. Raises jinja2.TemplateNotFound."""
+    assert engine.loader is not None
+    return engine.loader.get_source(engine, name)[0]
+
+
+def content_security_policy(*, style: str, script: str = "") -> str:
+    """Allows these two inline texts and nothing else: no other script or style, no network, no forms."""
+    rules = ["default-src 'none'", f"style-src {_digest(style)}", "img-src data:"]
+    if script:
+        rules.append(f"script-src {_digest(script)}")
+    return "; ".join([*rules, "base-uri 'none'", "form-action 'none'"])
+
+
+def template_error(error: JinjaError) -> AssignmentError:
+    """Names the template and, where Jinja knows it, the line."""
+    where = f"{error.filename or error.name}, line {error.lineno}: " if isinstance(error, TemplateSyntaxError) else ""
+    return AssignmentError(f"A template can't be used: {where}{error}. docs/feedback.md lists what templates see.")
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _line(text: str) -> Markup:
+    """Escaped text in which `backticks` make code."""
+    if "`" not in text:
+        return escape(text)
+    pieces = _CODE.split(text)
+    return Markup("").join(
+        Markup("<code>{}</code>").format(piece) if at % 2 else escape(piece) for at, piece in enumerate(pieces)
+    )
+
+
+def _prose(text: str) -> Markup:
+    """Paragraphs (an empty line between them) of escaped text in which `backticks` make code."""
+    paragraphs = (part.strip() for part in _PARAGRAPH.split(text))
+    return Markup("\n").join(Markup("<p>{}</p>").format(_line(part)) for part in paragraphs if part)

@@ -1,0 +1,126 @@
+"""What a report comes to in a few words: what is right, the one thing to fix first, and who may see what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from grader.results import CheckResult, Place, Report
+from grader.text import clean
+from grader.words import Words
+
+Audience = Literal["student", "staff"]
+Phase = Literal["before_due", "after_due", "published"]
+"""How far the assignment is: work can still be handed in; the due date has passed; the grades are out."""
+State = Literal["right", "partly", "wrong", "problem", "missing", "fault"]
+
+SHOWN_FROM: dict[str, frozenset[Phase]] = {
+    "visible": frozenset({"before_due", "after_due", "published"}),
+    "after_due_date": frozenset({"after_due", "published"}),
+    "after_published": frozenset({"published"}),
+    "hidden": frozenset(),
+}
+
+
+def is_shown(check: CheckResult, audience: Audience, phase: Phase) -> bool:
+    """Whether this reader may see the check now. It counts in the score either way."""
+    return audience == "staff" or phase in SHOWN_FROM[check.visibility]
+
+
+def state(report: Report) -> State:
+    """What became of the submission as a whole. `fault` comes first: nothing else is certain then."""
+    if report.status == "error" or any(check.status == "error" for check in report.checks):
+        return "fault"
+    if not report.submission.files:
+        return "missing"
+    if report.problem:
+        return "problem"
+    if all(check.status == "passed" for check in report.checks if check.max_score or check.status != "skipped"):
+        return "right"
+    return "partly" if any(check.status == "passed" for check in report.checks) else "wrong"
+
+
+@dataclass(frozen=True)
+class Fix:
+    """The one thing to do next."""
+
+    title: str
+    text: str
+    hint: str = ""
+    place: Place | None = None
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The top of a report."""
+
+    state: State
+    score: str
+    max_score: str
+    right: str
+    """One sentence."""
+    fix: Fix | None
+    note: str
+    """Why points are missing although there is nothing to fix; "" otherwise."""
+
+
+def number(value: float) -> str:
+    """Points as people write them: 3, 2.5, 0.67."""
+    text = f"{value:.2f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
+
+
+def summary(report: Report, words: Words, *, audience: Audience = "student", phase: Phase = "published") -> Summary:
+    """The top of the report for this reader. Checks that the reader may not see yet are never mentioned."""
+    checks = [check for check in report.checks if is_shown(check, audience, phase)]
+    fix = _fix(report, checks, words)
+    return Summary(
+        state=state(report),
+        score=number(report.score),
+        max_score=number(report.max_score),
+        right=_right(report, checks, words),
+        fix=fix,
+        note="" if fix else _note(report, words),
+    )
+
+
+def _right(report: Report, checks: list[CheckResult], words: Words) -> str:
+    passed = [check for check in checks if check.status == "passed"]
+    if not report.submission.files:
+        return words["right_nothing"]
+    if report.problem:
+        return words["right_problem"].format(files=clean(", ".join(report.submission.files[:3]), 200))
+    if not passed:
+        return words["right_fault" if report.status == "error" else "right_none"]
+    if len(passed) == len(checks):
+        return words["right_all_one" if len(checks) == 1 else "right_all"].format(total=len(checks))
+    worth = sorted(passed, key=lambda check: -check.max_score)
+    titles = list(dict.fromkeys(check.title.rstrip(".") for check in worth))[:2]
+    quoted = [words["title_quoted"].format(title=title) for title in titles]
+    named = quoted[0] if len(quoted) == 1 else words["list_two"].format(first=quoted[0], second=quoted[1])
+    return words["right_some"].format(passed=len(passed), total=len(checks), titles=named)
+
+
+def _fix(report: Report, checks: list[CheckResult], words: Words) -> Fix | None:
+    """A fault of ours, then what keeps the code from running, then the diagnosis, then the first failed check.
+
+    Authors list their checks from the simplest to the hardest, so the first that fails is the one to mend first.
+    """
+    if report.status == "error":
+        return Fix(words["fix_fault"], words["fix_fault_text"])
+    if report.problem:
+        title = words["fix_problem" if report.submission.files else "fix_problem_missing"]
+        return Fix(title, report.problem, place=report.place)
+    failed = next((check for check in checks if check.status == "failed"), None)
+    if failed and report.diagnoses:
+        found = report.diagnoses[0]
+        return Fix(found.title, found.hint or found.explanation, place=found.place)
+    return Fix(failed.title, failed.message, failed.hint, failed.place) if failed else None
+
+
+def _note(report: Report, words: Words) -> str:
+    if any(check.status == "failed" for check in report.checks):
+        return words["fix_only_unseen"]
+    if any(change.points < 0 for change in report.adjustments):
+        return words["fix_only_changes"]
+    return words["fix_none"]
