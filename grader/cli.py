@@ -14,7 +14,13 @@ PATHS = click.Path(path_type=Path)
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="grader")
-@click.option("--root", type=PATHS, default=ROOT, show_default="the grader's own folder", help="The course folder: it holds assignments/ and solutions/.")
+@click.option(
+    "--root",
+    type=PATHS,
+    default=ROOT,
+    show_default="the grader's own folder",
+    help="The course folder: it holds assignments/ and solutions/.",
+)
 @click.pass_context
 def cli(context: click.Context, root: Path) -> None:
     """An autograder for courses that teach deep learning in PyTorch."""
@@ -25,12 +31,35 @@ def cli(context: click.Context, root: Path) -> None:
 @click.argument("assignment")
 @click.argument("paths", nargs=-1, required=True, type=PATHS)
 @click.option("--out", type=PATHS, default=None, help="The run directory.  [default: runs/ASSIGNMENT]")
-@click.option("--jobs", type=click.IntRange(min=1), default=None, help="Markers side by side.  [default: the cores that are available]")
-@click.option("--device", type=click.Choice(["auto", "cpu", "gpu"]), default="auto", show_default=True, help="auto: a real accelerator, else the emulated one; cpu: GPU checks are skipped; gpu: only a real one.")
-@click.option("--from", "source", default="auto", show_default=True, help="Where the submissions come from, if it can't be told from what is inside.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=None,
+    help="Markers side by side.  [default: the cores that are available]",
+)
+@click.option(
+    "--device",
+    type=click.Choice(["auto", "cpu", "gpu"]),
+    default="auto",
+    show_default=True,
+    help="auto: a real accelerator, else the emulated one; cpu: GPU checks are skipped; gpu: only a real one.",
+)
+@click.option(
+    "--from",
+    "source",
+    default="auto",
+    show_default=True,
+    help="Where the submissions come from, if it can't be told from what is inside.",
+)
 @click.option("--roster", type=PATHS, default=None, help="CSV with id, name, email, section.")
 @click.option("--fresh", is_flag=True, help="Grade everything again.")
-@click.option("--require-level", type=click.Choice(["A", "B", "C"]), default="B", show_default=True, help="Refuse to grade below this sandbox level (see grader doctor).")
+@click.option(
+    "--require-level",
+    type=click.Choice(["A", "B", "C"]),
+    default="B",
+    show_default=True,
+    help="Refuse to grade below this sandbox level (see grader doctor).",
+)
 @click.option("--insecure", is_flag=True, help="Grade even where student code can't be confined. The results say so.")
 @click.pass_obj
 def grade(root: Path, **options: object) -> None:
@@ -51,4 +80,4 @@ def check(root: Path, assignment: str, file: Path | None) -> None:
     """Run the public checks on your own machine. They are not the mark."""
     from grader.public import check as run
 
-    raise SystemExit(run(root, assignment, file))
+    run(root, assignment, file)

@@ -154,7 +154,9 @@ class Checks:
         if raised is not None:
             return Ending("error", detail="".join(traceback.format_exception(raised))[-4000:], error=raised)
         if "call" not in self._phases or not student.asked:
-            return Ending("error", detail="The check ended without calling the student's function, so it shows nothing.")
+            return Ending(
+                "error", detail="The check ended without calling the student's function, so it shows nothing."
+            )
         return Ending("passed")
 
 

@@ -52,7 +52,7 @@ def grade(
             intake=taken,
             out=RunDirectory(out or root / "runs" / assignment),
             circumstances=Circumstances(
-                secret.course_secret(root, clean_start.given_secret()), base.level, base.device
+                secret.course_secret(root, clean_start.given_secret()), base.canary.level, base.device
             ),
             jobs=min(jobs or len(os.sched_getaffinity(0)), max(1, len(taken.entries))),
             fresh=fresh,
@@ -75,9 +75,9 @@ def grade(
 
 def refuse_below(base: Ground, floor: str) -> None:
     """Raise UsageError when this machine confines less well than `floor` ("A" is the best level, "C" the least)."""
-    if base.level > floor:
+    if base.canary.level > floor:
         raise UsageError(
-            f"Student code can only be confined at level {base.level} here, and level {floor} is asked for. "
+            f"Student code can only be confined at level {base.canary.level} here, and level {floor} is asked for. "
             "`grader doctor` says what is missing and how to get it; --insecure grades all the same."
         )
 

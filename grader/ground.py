@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+import msgspec
+
 from grader import devices
 from grader.assignment import Assignment
-from grader.sandbox import canary, zygote
+from grader.errors import SandboxError
+from grader.sandbox import canary, wire, zygote
 from grader.sandbox.child import StudentProcess
 from grader.sandbox.zygote import Zygote
+
+START_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
@@ -18,7 +24,7 @@ class Ground:
     """What a run stands on: the root zygote, and what the canary found out about its confinement."""
 
     root: Zygote
-    level: str
+    canary: canary.Verdict
     device: str
     """"emulated", a real accelerator's description, or "none"."""
     gpu: bool
@@ -38,6 +44,23 @@ def ground(assignment: Assignment, device: str) -> Iterator[Ground]:
     )
     root = zygote.start(body.warm, body)
     try:
-        yield Ground(root, canary.level(root), "none" if device == "cpu" else devices.describe(), found is not None)
+        verdict = canary.try_out(lambda targets: _let_try(root, targets), assignment.settings.limits.memory_mb << 20)
+        yield Ground(root, verdict, "none" if device == "cpu" else devices.describe(), found is not None)
     finally:
         root.close()
+
+
+def _let_try(root: Zygote, targets: canary.Targets) -> canary.Findings:
+    """What a confined child found out by attacking `targets`. Raises SandboxError when it could not even try."""
+    policy = {"memory_bytes": targets.memory_bytes, "readable": [targets.folder]}
+    pid, channel, reader = root.fork_student({"policy": policy, "canary": msgspec.to_builtins(targets)})
+    channel.settimeout(START_SECONDS)
+    try:
+        message, _, _ = wire.receive(channel)
+        return msgspec.convert(message["findings"], canary.Findings)
+    except (OSError, EOFError, KeyError, wire.Malformed, msgspec.ValidationError) as error:
+        raise SandboxError(f"The sandbox can't even be tried out: {error!r}. Run `grader doctor`.") from None
+    finally:
+        channel.close()
+        os.close(reader)
+        root.reap(pid)

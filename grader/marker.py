@@ -110,7 +110,9 @@ class Marker:
     ) -> CheckResult:
         """Run one check on fresh inputs from its own seed."""
         if check.device == GPU and self.circumstances.device == "none":
-            return check.result("skipped", message="This check needs an accelerator, and the run was told to use the CPU.")
+            return check.result(
+                "skipped", message="This check needs an accelerator, and the run was told to use the CPU."
+            )
         if verdict.fatal:
             return check.result("failed", message="Your function could not be called, so this was not tried.")
         started = time.perf_counter()
@@ -138,13 +140,19 @@ class Marker:
         tried = tried_in_words(calls)
         if ending.failure is None:
             return check.result(
-                ending.status, detail=ending.detail, tried=tried, emulated=emulated, seconds=round(seconds, 4),
+                ending.status,
+                detail=ending.detail,
+                tried=tried,
+                emulated=emulated,
+                seconds=round(seconds, 4),
                 message=ending.detail if ending.status == "skipped" else "",
             )
         failure: CheckFailure = ending.failure
         return check.result(
             "failed",
-            message=f"{failure.case[:1].upper()}{failure.case[1:]}: {failure.message}" if failure.case else failure.message,
+            message=f"{failure.case[:1].upper()}{failure.case[1:]}: {failure.message}"
+            if failure.case
+            else failure.message,
             hint=failure.hint or check.hint,
             detail=failure.detail,
             place=failure.place,
@@ -215,9 +223,7 @@ class Marker:
             seconds=round(time.perf_counter() - started, 4),
         )
 
-    def _unread(
-        self, submission: Submission, sources: Sources, checks: Checks, reason: str, started: float
-    ) -> Report:
+    def _unread(self, submission: Submission, sources: Sources, checks: Checks, reason: str, started: float) -> Report:
         """A row for work that can't be read at all: the same denominator, the reason, and how to mend it."""
         results = self._spread([check.result("failed", message="There was no code to try.") for check in checks.checks])
         return Report(

@@ -6,10 +6,10 @@ Whatever this process says is data about the student's work, never a verdict; th
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import socket
 import sys
-import time
 from typing import Any, NoReturn
 
 import msgspec
@@ -18,10 +18,9 @@ from torch import Tensor
 
 from grader.call import Layout
 from grader.entry import Entry, Unit
-from grader.sandbox import accelerator, confine, loader, ops, wire
+from grader.sandbox import accelerator, canary, confine, loader, ops, wire
 from grader.sandbox.invoke import Placement, invoke
-
-Options = dict[str, int | float | str | bool | list[str]]
+from grader.sandbox.zygote import Options
 
 
 class StudentProcess:
@@ -50,13 +49,17 @@ class StudentProcess:
 
     def __call__(self, channel: socket.socket, output: int, options: Options) -> NoReturn:
         try:
-            sys.stdin = open(os.devnull)  # noqa: SIM115, PTH123 - stays open as long as the process
-            os.dup2(sys.stdin.fileno(), 0)
-            os.dup2(output, 1)
-            os.dup2(output, 2)
+            null = os.open(os.devnull, os.O_RDONLY)
+            for source, target in ((null, 0), (output, 1), (output, 2)):
+                os.dup2(source, target)
             assert self.plan is not None
-            policy = msgspec.convert(options, confine.Policy)
+            policy = msgspec.convert(options["policy"], confine.Policy)
             layers = confine.apply(self.plan, policy, keep_fds=(channel.fileno(),))
+            if "canary" in options:
+                targets = msgspec.convert(options["canary"], canary.Targets)
+                findings = canary.probe(self.plan, layers, targets, (channel.fileno(),))
+                channel.sendall(wire.Packer().frame({"findings": msgspec.to_builtins(findings)}))
+                os._exit(0)
         except BaseException as error:
             channel.sendall(wire.Packer().frame({"fault": f"{type(error).__name__}: {error}"}))
             os._exit(71)
@@ -72,15 +75,13 @@ class StudentProcess:
             channel.sendall(reply)
 
     def _load(self, message: dict[str, Any], tensors: list[Tensor]) -> bytes:
-        started = time.perf_counter()
         units = msgspec.convert(message["units"], list[Unit])
         files = {path: bytes(wire.pick(tensors, index).numpy()) for path, index in message["files"]}
         entry = msgspec.convert(message["entry"], Entry)
         loaded, self.namespace = loader.load(units, files, entry, self.from_scratch)
-        loaded = msgspec.structs.replace(loaded, seconds=time.perf_counter() - started)
         return wire.Packer().frame({"loaded": msgspec.to_builtins(loaded)})
 
     def _call(self, message: dict[str, Any], tensors: list[Tensor], layouts: list[Layout]) -> bytes:
         assert self.namespace is not None
-        function = self.namespace.function(message["function"])
-        return invoke(function, message, tensors, layouts, self.placement)
+        find = functools.partial(self.namespace.function, message["function"])
+        return invoke(find, message, tensors, layouts, self.placement)

@@ -126,15 +126,15 @@ class ConfinedSession:
     def _start(self) -> None:
         if self.sources.files and self.folder is None:
             self.folder = _lay_out(self.sources.files)
-        options: dict[str, Any] = {
+        policy: dict[str, Any] = {
             "memory_bytes": self.limits.memory_mb << 20,
             "cpu_seconds": int(self.limits.total_seconds) + 2,
             "readable": [str(self.folder)] if self.folder else [],
             "gpu": self.sandbox.gpu,
         }
         if self.sandbox.layers is not None:
-            options["layers"] = sorted(self.sandbox.layers)
-        self.pid, self.channel, self.reader = self.sandbox.zygote.fork_student(options)
+            policy["layers"] = sorted(self.sandbox.layers)
+        self.pid, self.channel, self.reader = self.sandbox.zygote.fork_student({"policy": policy})
         self.channel.setblocking(False)
         got = self._exchange(b"", START_SECONDS, ours=True)
         if isinstance(got, Failure):

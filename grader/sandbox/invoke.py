@@ -70,13 +70,13 @@ class Answer(wire.Packer):
 
 
 def invoke(
-    function: Callable[..., Any],
+    find: Callable[[], Callable[..., Any]],
     message: dict[str, Any],
     tensors: list[Tensor],
     layouts: list[Layout],
     placement: Placement,
 ) -> bytes:
-    """Run one requested call (see `calls.request`) and return the reply as a frame."""
+    """Run one requested call (see `calls.request`) of the function that `find` gives; the reply as a frame."""
     device = message["device"]
     count = len(tensors) - len(message["cotangents"] or ())
     with placement.on(device):
@@ -91,6 +91,7 @@ def invoke(
         args = wire.value(message["args"], inputs)
         kwargs = wire.value(message["kwargs"], inputs)
         with placement.on(device):
+            function = find()
             with recorder:
                 output = function(*args, **kwargs)
             if message["cotangents"] is not None:

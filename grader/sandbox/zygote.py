@@ -16,12 +16,14 @@ import socket
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import msgspec
 
 from grader.errors import SandboxError
 
+Options = dict[str, Any]
+"""What a student child needs to know before anything of the submission is read: its policy. Plain JSON."""
 MAX_MESSAGE = 65536
 CLOSED = "The process that starts sandboxes has ended unexpectedly."
 
@@ -30,8 +32,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     action: str
     """"student", "zygote" or "reap"."""
     pid: int = 0
-    options: dict[str, int | float | str | bool | list[str]] = {}
-    """For a student child: what `Body` needs to know of this submission."""
+    options: Options = {}
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,7 +43,7 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     peak_mb: float = 0.0
 
 
-Body = Callable[[socket.socket, int, dict[str, int | float | str | bool | list[str]]], NoReturn]
+Body = Callable[[socket.socket, int, Options], NoReturn]
 """What a student child does: (channel, output descriptor, options). Never returns."""
 
 _encode = msgspec.json.encode
@@ -67,7 +68,7 @@ class Zygote:
         self.control = control
         self.pid = pid
 
-    def fork_student(self, options: dict[str, int | float | str | bool | list[str]]) -> tuple[int, socket.socket, int]:
+    def fork_student(self, options: Options) -> tuple[int, socket.socket, int]:
         """A fresh child: (pid, our end of its channel, the end of its output pipe to read from)."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         reader, writer = os.pipe()

@@ -1,0 +1,79 @@
+"""`grader check`: the public checks on a student's own machine. No confinement, and never the mark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+
+from grader import assignment as assignments
+from grader import contract, source
+from grader.assignment import Assignment
+from grader.call import Call
+from grader.collect import GPU, Checks, Ending, collect
+from grader.errors import UsageError
+from grader.sandbox.local import LocalSandbox
+from grader.student import Student
+from grader.submission import SourceFile
+
+MARKS = {"passed": "[green]passed[/]", "failed": "[red]not yet[/]", "skipped": "skipped", "error": "[red]error[/]"}
+
+
+def check(root: Path, name: str, file: Path | None) -> None:
+    """Run the public checks of the assignment on `file` (default: the starter's place) and print what they found."""
+    assignment = assignments.load(name, root)
+    console = Console(highlight=False)
+    path = file or _starter(assignment)
+    if not path.is_file():
+        raise UsageError(f"{path} is not a file. Give the file with your work: grader check {name} FILE")
+    sources = source.units([SourceFile(path.name, path.read_bytes())], assignment.settings)
+    if sources.problem:
+        raise UsageError(f"{path}: {sources.problem.message}")
+    session = LocalSandbox(assignment.settings).open(sources)
+    verdict = contract.probe(
+        session.loaded, lambda args, kwargs: session.call(args, kwargs), assignment.settings.entry, None, (), {}
+    )
+    console.print(f"[bold]Public checks[/] of {escape(assignment.settings.title)} on {escape(str(path))}")
+    if verdict.words:
+        console.print(escape(verdict.words))
+    if not verdict.fatal:
+        _run(assignment, session, console)
+    console.print("These are the [bold]public checks[/]. Your mark comes from other checks, which try much more.")
+
+
+def _run(assignment: Assignment, session: object, console: Console) -> None:
+    def work(checks: Checks) -> None:
+        passed = 0
+        shown = [one for one in checks.checks if one.device != GPU]
+        for one in shown:
+            calls: list[Call] = []
+            student = Student(session, assignment.settings.entry, device=one.device, check=one.id, calls=calls)
+            ending = checks.run(one, student)
+            passed += ending.status == "passed"
+            _print(console, one.title, ending, one.hint)
+        console.print(f"{passed} of {len(shown)} public checks passed.")
+
+    collect(assignment.public_checks, Checks(_no_reference, work))
+
+
+def _print(console: Console, title: str, ending: Ending, hint: str) -> None:
+    console.print(f"  {MARKS[ending.status]}  {escape(title)}")
+    if ending.failure is not None:
+        case = f"{ending.failure.case}: " if ending.failure.case else ""
+        console.print(f"           {escape(case + ending.failure.message)}")
+        for extra in (ending.failure.hint or hint, ending.failure.detail):
+            if extra:
+                console.print(f"           {escape(extra)}")
+    elif ending.detail:
+        console.print(f"           {escape(ending.detail)}")
+
+
+def _starter(assignment: Assignment) -> Path:
+    names = assignment.settings.files or [f"{assignment.name}.py"]
+    here = [Path(name) for name in names if Path(name).is_file()]
+    return here[0] if here else assignment.public / names[0]
+
+
+def _no_reference(*args: object) -> None:
+    raise UsageError("Public checks can't use the fixture `reference`: students do not have it.")
