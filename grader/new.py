@@ -1,0 +1,42 @@
+"""Both halves of a new assignment that works from the start: a small one to change step by step into one's own."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from pathlib import Path
+
+from grader.assignment import load
+from grader.errors import AssignmentError
+from grader.release import release
+
+TEMPLATE = Path(__file__).resolve().parent.parent / "templates" / "new"
+EXAMPLE = "centre_rows"
+"""What the template's assignment is called, in file names and in texts."""
+
+
+def new(name: str, root: Path) -> list[Path]:
+    """Write assignments/<name>/ and solutions/<name>/ under `root`; the files, starters included.
+
+    The name is also that of the function that students write, until the author changes assignment.toml. Raises
+    AssignmentError: not a name that Python takes, taken already, or one that a staff module needs.
+    """
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name):
+        raise AssignmentError(
+            f"{name!r} can't be the name of an assignment. Use small letters, digits and _, such as layer_norm."
+        )
+    if (TEMPLATE / "solutions" / f"{name}.py").exists() and name != EXAMPLE:
+        raise AssignmentError(f"{name!r} is the name of a staff module. Choose another one, such as my_{name}.")
+    halves = {half: root / half / name for half in ("assignments", "solutions")}
+    for folder in halves.values():
+        if folder.exists():
+            raise AssignmentError(f"{folder} exists already. Choose another name, or remove it first.")
+    written = []
+    for half, folder in halves.items():
+        for source in sorted((TEMPLATE / half).rglob("*")):
+            if source.is_file() and "__pycache__" not in source.parts:
+                target = folder / str(source.relative_to(TEMPLATE / half)).replace(EXAMPLE, name)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_text(source.read_text(encoding="utf-8").replace(EXAMPLE, name), encoding="utf-8")
+                written.append(target)
+    return written + release(load(name, root))

@@ -1,0 +1,2 @@
+def centre_rows(x):
+    return x - x.sum(-1, keepdim=True) / x.shape[-1]

@@ -1,0 +1,3 @@
+def centre_rows(x):
+    x -= x.mean(dim=-1, keepdim=True)
+    return x
