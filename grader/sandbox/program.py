@@ -1,0 +1,167 @@
+"""A submission as top-level statements, and the choice of those that a name needs.
+
+A notebook run from top to bottom trains, plots and downloads. A grader wants one function. So the statements
+that the function needs, directly or through others, are found and run in the order in which they are
+written; the rest is left alone.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from grader.entry import Unit
+from grader.sandbox import names
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_DYNAMIC = frozenset({"globals", "eval", "exec"})
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One top-level statement."""
+
+    unit: int
+    node: ast.stmt
+    binds: set[str]
+    changes: set[str]
+    """Names whose object it changes in place."""
+    guarded: bool = False
+    """It is an `if __name__ == "__main__":` block."""
+
+    @property
+    def simple(self) -> bool:
+        """It defines, imports or assigns, and so is cheap to run as far as anybody can tell."""
+        return not isinstance(self.node, _LOOPS) and not self.guarded
+
+
+class Program:
+    """The statements of all units that could be parsed, in the order written."""
+
+    def __init__(self, units: Sequence[Unit], trees: Sequence[ast.Module | None]) -> None:
+        self.units = units
+        self.statements = [
+            statement for index, tree in enumerate(trees) if tree is not None for statement in _split(index, tree)
+        ]
+        self.binders: dict[str, list[int]] = {}
+        self._changers: dict[str, list[int]] = {}
+        for number, statement in enumerate(self.statements):
+            for name in statement.binds:
+                self.binders.setdefault(name, []).append(number)
+            for name in statement.changes:
+                self._changers.setdefault(name, []).append(number)
+
+    def definitions(self) -> Iterator[tuple[int, Definition]]:
+        """(unit, node) of each function and class at top level, also inside `if`, `try` and `with`."""
+        for statement in self.statements:
+            for node in _flat([statement.node]):
+                if isinstance(node, _DEFINITIONS):
+                    yield statement.unit, node
+
+    def own(self) -> set[str]:
+        """The names of the student's own functions and classes."""
+        return {node.name for _, node in self.definitions()}
+
+    def libraries(self) -> set[str]:
+        """Names that stand for an imported library or a part of it: "torch", "F", or `f` after `f = F`."""
+        found = {"*"}
+        for statement in self.statements:
+            node = statement.node
+            if isinstance(node, (ast.Import, ast.ImportFrom)) or (
+                isinstance(node, ast.Assign)
+                and isinstance(node.value, (ast.Name, ast.Attribute))
+                and names.root(node.value) in found
+            ):
+                found |= statement.binds
+        return found
+
+    def needed(self, roots: Iterable[str]) -> list[int]:
+        """Numbers of the statements that must have run before the names `roots` can be used, in order."""
+        chosen: set[int] = set()
+        seen: set[str] = set()
+        todo = list(roots)
+        while todo:
+            name = todo.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            if name in _DYNAMIC and name not in self.binders:
+                # The code looks names up by text: anything cheap may be meant.
+                todo.extend(bound for bound in self.binders if bound != "*")
+            for number in self._sources(name):
+                if number not in chosen:
+                    chosen.add(number)
+                    todo.extend(names.reads([self.statements[number].node]))
+        return sorted(chosen)
+
+    def _sources(self, name: str) -> list[int]:
+        """The statements that give `name` its value."""
+        binders = self.binders.get(name, [])
+        changers = self._changers.get(name, [])
+        simple = [number for number in binders if self.statements[number].simple]
+        if not simple:
+            slow = [number for number in binders if not self.statements[number].guarded]
+            simple = slow or binders
+        if not simple and not hasattr(builtins, name):
+            return self.binders.get("*", [])
+        if all(isinstance(self.statements[number].node, (ast.Import, ast.ImportFrom)) for number in simple):
+            return simple  # settings of a library, such as plt.rcParams[...] = ..., are not needed
+        return simple + [number for number in changers if not self.statements[number].guarded]
+
+
+def _split(unit: int, tree: ast.Module) -> Iterator[Statement]:
+    for node in tree.body:
+        if isinstance(node, ast.Import) and len(node.names) > 1:
+            for alias in node.names:  # one missing package must not cost the others
+                single = ast.copy_location(ast.Import(names=[alias]), node)
+                yield Statement(unit, single, names.imported(single), set())
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield Statement(unit, node, names.imported(node), set())
+        elif isinstance(node, _DEFINITIONS):
+            yield Statement(unit, node, {node.name}, set())
+        elif isinstance(node, ast.If) and _is_main_guard(node.test):
+            opened = ast.copy_location(
+                ast.If(test=ast.copy_location(ast.Constant(True), node.test), body=node.body, orelse=[]), node
+            )
+            yield Statement(unit, opened, names.scope(node.body).stores, set(), guarded=True)
+        else:
+            found = names.scope([node])
+            yield Statement(unit, node, found.stores, found.touches | _called_on(node))
+
+
+def _is_main_guard(test: ast.expr) -> bool:
+    """`__name__ == "__main__"`, either way round."""
+    if not isinstance(test, ast.Compare) or len(test.comparators) != 1:
+        return False
+    sides = (test.left, test.comparators[0])
+    return any(isinstance(side, ast.Name) and side.id == "__name__" for side in sides) and any(
+        isinstance(side, ast.Constant) and side.value == "__main__" for side in sides
+    )
+
+
+def _called_on(node: ast.stmt) -> set[str]:
+    """The names that a lone call may change: `items.append(x)`, `layer.eval()`, `nn.init.zeros_(weight)`."""
+    if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
+        return set()
+    call = node.value
+    changed = set()
+    if isinstance(call.func, ast.Attribute):
+        changed.add(names.root(call.func))
+        if call.func.attr.endswith("_"):
+            changed.update(names.root(argument) for argument in call.args)
+    return changed - {""}
+
+
+def _flat(nodes: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements, and those inside `if`, `try` and `with`, but not inside definitions or loops."""
+    for node in nodes:
+        yield node
+        if isinstance(node, (ast.If, ast.With, ast.Try)):
+            for block in ("body", "orelse", "finalbody"):
+                yield from _flat(getattr(node, block, []))
+            for handler in getattr(node, "handlers", []):
+                yield from _flat(handler.body)
