@@ -20,7 +20,7 @@ from torch.utils.backend_registration import (
 )
 
 from grader.sandbox.accelerator_rules import NAME
-from grader.sandbox.accelerator_tensor import DeviceMode, Emulated
+from grader.sandbox.accelerator_tensor import Emulated, register
 
 _OTHER_KINDS = ("cuda", "xpu", "mps", "hpu", "mtia")
 
@@ -36,6 +36,7 @@ def install() -> None:
     torch.zeros(1, requires_grad=True).sum().backward()
     backend = _Backend()
     _setup_privateuseone_for_python_backend(NAME, backend, _Hook(backend))
+    backend.kernels = register()
 
 
 def to_device(tensor: Tensor) -> Tensor:
@@ -57,14 +58,14 @@ def is_emulated(tensor: Tensor) -> bool:
 
 @contextmanager
 def emulate() -> Iterator[None]:
-    """Run code as on a machine whose accelerator is the emulated one: tensors can be made on it and moved to it."""
+    """Run code as on a machine whose accelerator is the emulated one, in one thread."""
     backend = _backend()
     if backend is None:
         raise RuntimeError("accelerator.install() has not been called in this process")
     before, backend.active = backend.active, True
     try:
         # Autograd would look for the device's thread; there is none, so it must stay on this one.
-        with torch.autograd.set_multithreading_enabled(False), _Front(), DeviceMode():
+        with torch.autograd.set_multithreading_enabled(False), _Front():
             yield
     finally:
         backend.active = before
@@ -75,6 +76,7 @@ class _Backend(_DummyBackendModule):  # type: ignore[misc]
 
     def __init__(self) -> None:
         self.active = False
+        self.kernels: Any = None
 
     def is_available(self) -> bool:
         return self.active
@@ -98,17 +100,13 @@ def _backend() -> _Backend | None:
 
 
 class _Front(TorchFunctionMode):
-    """What must be seen above the dispatcher: constructors that go round it, and devices asked for by name."""
+    """Sees devices that the code asks for by name, before the library looks for them."""
 
     def __init__(self) -> None:
         super().__init__()
         self.asked = False
         """The code has asked `is_cuda` and been told yes, so its "cuda" is not hard-coded."""
         self._special: dict[Any, Callable[..., Any]] = {
-            torch.tensor: self._tensor,
-            torch.as_tensor: self._as_tensor,
-            torch.asarray: self._as_tensor,
-            Tensor.new_tensor: self._new_tensor,
             Tensor.to: self._to,
             Tensor.cuda: self._cuda,
             Tensor.is_cuda.__get__: self._is_cuda,  # type: ignore[attr-defined]
@@ -146,42 +144,3 @@ class _Front(TorchFunctionMode):
         if args and isinstance(args[0], (str, torch.device)):
             args = (self._named(args[0]), *args[1:])
         return tensor.to(*args, **kwargs)
-
-    # The constructors below fill their result beneath the dispatcher, where no tensor is emulated. So the numbers are
-    # put into a CPU tensor, which is then moved.
-
-    def _tensor(self, data: Any, *, device: Any = None, requires_grad: bool = False, **options: Any) -> Tensor:
-        if device is None and isinstance(data, Emulated):
-            device = data.device
-        made = torch.tensor(_plain(data), **options)
-        if device is not None:
-            made = made.to(device)
-        return made.requires_grad_() if requires_grad else made
-
-    def _as_tensor(self, data: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
-        if isinstance(data, Tensor):
-            return data.to(device=device or data.device, dtype=dtype or data.dtype, copy=options.get("copy") or False)
-        made = torch.asarray(_plain(data), dtype=dtype, **options)
-        return made if device is None else made.to(device)
-
-    def _new_tensor(
-        self,
-        like: Tensor,
-        data: Any,
-        *,
-        dtype: Any = None,
-        device: Any = None,
-        requires_grad: bool = False,
-        **options: Any,
-    ) -> Tensor:
-        made = torch.tensor(_plain(data), dtype=dtype or like.dtype, **options).to(device or like.device)
-        return made.requires_grad_() if requires_grad else made
-
-
-def _plain(data: Any) -> Any:
-    """Nested data with the numbers of emulated tensors in their place."""
-    if isinstance(data, Emulated):
-        return data.inner
-    if isinstance(data, (list, tuple)):
-        return type(data)(_plain(item) for item in data)
-    return data

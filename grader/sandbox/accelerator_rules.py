@@ -66,12 +66,6 @@ def _is_elementwise(func: Any, name: str) -> bool:
     )
 
 
-def check_device(device: torch.device) -> None:
-    """Refuse a device that this machine does not have. Raises RuntimeError."""
-    if device.type not in (NAME, "cpu", "meta"):
-        raise RuntimeError(f"no device {str(device)!r} on this machine: its accelerator is {NAME}:0")
-
-
 def check_together(func: Any, rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any], host: list[Tensor]) -> None:
     """Refuse what a device refuses when tensors of it meet CPU tensors (`host`). Raises RuntimeError."""
     if rule.free:

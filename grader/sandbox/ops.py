@@ -47,6 +47,10 @@ class Recorder(TorchDispatchMode):
         self._counts: dict[Any, int] = {}
         self.largest = 0
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # to skip it, the library would import all of it: a second of the child's time
+
     @property
     def ops(self) -> dict[str, int]:
         named: dict[str, int] = {}
