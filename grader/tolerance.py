@@ -82,14 +82,14 @@ def softmax_bound(weights: Tensor, scores: Tensor, errors: Tensor, dtype: torch.
     Returns (..., n); NaN where a weight is NaN.
     """
     n, u = weights.size(-1), unit_roundoff(dtype)
-    # a shift, or a log-sum-exp in its place, is no larger than this; it is rounded, and so is the difference
-    reach = scores.abs() + (float(scores.abs().max()) + math.log(n))
-    shift = (errors + 3 * u * reach).exp()
+    top = float(scores.abs().max())  # no shift is larger
+    shift = (errors + u * (scores.abs() + top)).exp()
     # the worst case for one weight: its own argument too large and all others too small, or the reverse
     most, least = weights * shift, weights / shift
     spread = most - least
     high = most / (least.sum(-1, keepdim=True) + spread)
     low = least / (most.sum(-1, keepdim=True) - spread)
     moved = torch.maximum(high - weights, weights - low)
-    relative = gamma(n + EXP_ROUNDINGS + 4 + extra, u) + GUARD
+    # a log-sum-exp taken off in place of a division: its own rounding moves all weights of a row together
+    relative = gamma(n + EXP_ROUNDINGS + 4 + extra, u) + 2 * u * (top + math.log(n)) + GUARD
     return moved + relative * (weights + moved) + (n + 1) * underflow(dtype)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 Answer = tuple[Tensor, Tensor]
@@ -20,7 +19,7 @@ def plain_formula(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None = None) -
     scores = torch.matmul(Q, K.transpose(-1, -2)) / Q.shape[-1] ** 0.5
     if mask is not None:
         scores = scores.masked_fill(mask.logical_not(), -math.inf)
-    weights = F.softmax(scores, dim=-1)
+    weights = torch.nn.functional.softmax(scores, dim=-1)
     return torch.matmul(weights, V), weights
 
 

@@ -1,0 +1,365 @@
+"""The hidden checks of "Self-attention from scratch": 100 points, 14 of them on the accelerator.
+
+Every expected number is the float64 reference's, every tolerance is derived in bounds.py. A check that compares
+numbers looks at the shape first, so that an answer of another shape is the student's failure and not our error.
+"""
+
+from __future__ import annotations
+
+import torch
+from bounds import bounds, gradient_bounds, row_sum_bound
+from inputs import MASKED, Sizes, causal, large, mask_of, padding, qkv, scattered
+from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention as library_attention
+
+from grader.checks import CheckFailure, expect, points
+from grader.errors import GraderFault
+
+SIZES = Sizes()
+BY_KEY, BY_FEATURE = ("query", "key"), ("query", "feature")
+EXTRA_OPS = 2
+"""How many operations more a larger input may need: a library may take another route for it."""
+
+SHAPE_HINT = (
+    "The scores need one row for each query and one column for each key: only the last two dimensions of K change "
+    "places. The dimensions before them stay as they are."
+)
+ROWS_HINT = (
+    "The weights of one query are shares of 1, one for each key. Over which dimension must the softmax run? And "
+    "does anything change the weights after the softmax?"
+)
+MASK_HINT = (
+    "Where the mask is 0, the score must become so small that its exponential is 0. This has to happen before the "
+    "softmax, to the scores that the softmax then gets. Without a mask nothing is hidden."
+)
+NUMBERS_HINT = (
+    "Compare your steps with the handout: scores, division by the square root of d_k, mask, softmax over the keys, "
+    "and the mixture of the values."
+)
+
+
+def shaped(output: Tensor, weights: Tensor, Q: Tensor, K: Tensor, V: Tensor, hint: str = SHAPE_HINT) -> None:
+    """Both results have the shapes that the handout promises."""
+    expect.shape(output, (*Q.shape[:-1], V.size(-1)), name="The output", hint=hint)
+    expect.shape(weights, (*Q.shape[:-1], K.size(-2)), name="The weights tensor", hint=hint)
+
+
+def tried(output: Tensor, weights: Tensor, Q: Tensor, K: Tensor, V: Tensor) -> None:
+    """The answer has its shapes and is not a constant: for checks of behaviour, which any constant would pass."""
+    shaped(output, weights, Q, K, V)
+    expect.true(not bool(weights.isnan().all()), "All weights are NaN.")
+    by_query = not torch.equal(weights[..., 1:, :], weights[..., :-1, :])
+    by_key = not torch.equal(weights[..., 1:], weights[..., :-1])
+    expect.true(by_query and by_key, "The weights are the same for every query or for every key.")
+    mixed = not torch.equal(output[..., 1:, :], output[..., :-1, :])
+    expect.true(mixed, "The output is the same for every query.")
+
+
+def agree(
+    answer: tuple[Tensor, Tensor],
+    wanted: tuple[Tensor, Tensor],
+    limits: tuple[Tensor, Tensor],
+    mask: Tensor | None = None,
+    hint: str = "",
+) -> None:
+    """Output and weights equal what is wanted within the limits. The weights come first: the output follows them."""
+    hidden = None if mask is None else mask == 0
+    expect.close(
+        answer[1], wanted[1], bound=limits[1], hint=hint, name="The weights tensor", axes=BY_KEY, masked=hidden
+    )
+    expect.close(answer[0], wanted[0], bound=limits[0], hint=hint, name="The output", axes=BY_FEATURE)
+
+
+# --- the classic four: 70 points ---
+
+
+def some(device: str, *forms: str) -> tuple[str, ...]:
+    """All forms on the CPU. Every other one on the accelerator, where a call is dear and a mask's form matters less."""
+    return forms if device == "cpu" else forms[::2]
+
+
+@points(8, gpu=2, hint=SHAPE_HINT)
+def test_shape(student, device):
+    """The output has shape (..., Tq, d_v) and the weights have shape (..., Tq, Tk)."""
+    Q, K, V = qkv(SIZES)
+    for form in some(device, "no mask", "padding mask, float", "causal mask, bool", "random mask, int"):
+        with expect.case(form):
+            output, weights = student(Q, K, V, mask_of(form, SIZES))
+            tried(output, weights, Q, K, V)
+            expect.stays_on_device(student.last, hint="Make new tensors on the device of the inputs.")
+
+
+@points(12, gpu=3, hint=ROWS_HINT)
+def test_row_sum(student, device):
+    """The weights of each query sum to 1."""
+    Q, K, V = qkv(SIZES)
+    for form in some(device, "causal mask, int", "random mask, float", "no mask", "padding mask, bool"):
+        mask = mask_of(form, SIZES)
+        with expect.case(form):
+            output, weights = student(Q, K, V, mask)
+            tried(output, weights, Q, K, V)
+            sums, limit = weights.double().sum(-1), row_sum_bound(Q, K, mask)
+            name = "The sum of a query's weights"
+            expect.close(sums, torch.ones(sums.shape), bound=limit, name=name, axes=("head", "query"))
+
+
+@points(16, gpu=4, hint=MASK_HINT)
+def test_causal_zero(student, device):
+    """A key that the mask hides has a weight of exactly 0, and no other key has."""
+    Q, K, V = qkv(SIZES)
+    for form in some(device, "causal mask, float", "random mask, bool", "padding mask, int", "no mask"):
+        mask = mask_of(form, SIZES)
+        with expect.case(form):
+            output, weights = student(Q, K, V, mask)
+            tried(output, weights, Q, K, V)
+            hidden = torch.zeros(weights.shape, dtype=torch.bool) if mask is None else (mask == 0)
+            expect.zero(weights, hidden, name="The weight of a hidden key", axes=BY_KEY)
+            seen = weights[~hidden.expand(weights.shape)]
+            expect.true(bool((seen > 0).all()), "A key that the query may look at has no weight above 0.")
+
+
+@points(20, gpu=5, hint=NUMBERS_HINT)
+def test_sdpa_parity(student, reference, device):
+    """The output and the weights are the numbers that PyTorch's own attention computes."""
+    Q, K, V = qkv(SIZES)
+    for form in some(device, *MASKED):
+        mask = mask_of(form, SIZES)
+        with expect.case(form):
+            answer = student(Q, K, V, mask)
+            shaped(*answer, Q, K, V)
+            wanted, limits = reference(Q, K, V, mask), bounds(Q, K, V, mask)
+            same_as_library(wanted[0], limits[0], Q, K, V, mask)
+            agree(answer, wanted, limits, mask)
+
+
+def same_as_library(output: Tensor, limit: Tensor, Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None) -> None:
+    """The reference's output is the library's. If not, we are wrong, and no student may pay for it."""
+    library = library_attention(Q, K, V, None if mask is None else mask != 0)
+    if not bool(((library.double() - output).abs() <= limit).all()):
+        raise GraderFault("The reference and the library's attention disagree: no mark can be trusted.")
+
+
+# --- what the classic four leave open: 30 points ---
+
+
+@points(3, hint="Any mask that broadcasts to (..., Tq, Tk) is allowed, as bool, int or float. 0 and False hide a key.")
+def test_mask_forms(student, reference):
+    """Masks of every shape and type work."""
+    Q, K, V = qkv(SIZES)
+    forms = (
+        ("bool mask of shape (B, 1, 1, Tk)", padding(SIZES)),
+        ("int32 mask of shape (B, H, Tq, Tk)", scattered(SIZES, SIZES.H).int()),
+        ("float mask of shape (1, 1, Tq, Tk)", causal(SIZES)[None, None].float()),
+    )
+    for words, mask in forms:
+        with expect.case(words):
+            answer = student(Q, K, V, mask)
+            shaped(*answer, Q, K, V)
+            agree(answer, reference(Q, K, V, mask), bounds(Q, K, V, mask), mask)
+
+
+@points(3, hint="The scale is the square root of d_k, the length of one query. Read it from Q: do not write a number.")
+def test_scale_follows_d_k(student, reference):
+    """The scores are divided by the square root of d_k, whatever d_k is."""
+    for d_k in (4, 10):
+        Q, K, V = qkv(SIZES._replace(d_k=d_k))
+        with expect.case(f"d_k = {d_k}"):
+            answer = student(Q, K, V, None)
+            shaped(*answer, Q, K, V)
+            agree(answer, reference(Q, K, V), bounds(Q, K, V))
+
+
+@points(2, hint="Take every size from the tensors. Queries and keys may differ in number, and a size may be 1.")
+def test_other_sizes(student, reference):
+    """More queries than keys work, and so do sizes of 1."""
+    for words, sizes in (
+        ("more queries than keys", Sizes(B=2, H=3, Tq=8, Tk=5, d_k=4, d_v=6)),
+        ("one sequence, one head, one query", Sizes(B=1, H=1, Tq=1, Tk=4, d_k=3, d_v=2)),
+    ):
+        Q, K, V = qkv(sizes)
+        mask = scattered(sizes)
+        with expect.case(words):
+            answer = student(Q, K, V, mask)
+            shaped(*answer, Q, K, V)
+            agree(answer, reference(Q, K, V, mask), bounds(Q, K, V, mask), mask)
+
+
+@points(2, hint="Count dimensions from the end: -1 and -2. Then it does not matter how many come before.")
+def test_leading_dimensions(student, reference):
+    """Inputs of two and three dimensions work like those of four."""
+    mask = causal(SIZES)
+    for words, lead in (("2-D: (T, d)", ()), ("3-D: (B, T, d)", (SIZES.B,))):
+        Q, K, V = qkv(SIZES, lead=lead)
+        with expect.case(words):
+            answer = student(Q, K, V, mask)
+            shaped(*answer, Q, K, V)
+            agree(answer, reference(Q, K, V, mask), bounds(Q, K, V, mask), mask)
+
+
+@points(1, hint="After a transpose, view() does not work any more; reshape() and the matrix product do.")
+def test_transposed_inputs(student, reference):
+    """Inputs that are transposed views of other tensors work."""
+    Q, K, V = qkv(SIZES)
+    Q, V = (x.transpose(1, 2).contiguous().transpose(1, 2) for x in (Q, V))  # as after splitting heads
+    K = K.transpose(2, 3).contiguous().transpose(2, 3)
+    answer = student(Q, K, V, None)
+    shaped(*answer, Q, K, V)
+    agree(answer, reference(Q, K, V), bounds(Q, K, V))
+
+
+@points(2, hint="Operators such as /= and functions whose names end in _ write into a tensor of the caller's.")
+def test_inputs_unchanged(student):
+    """Q, K, V and the mask are left as they were."""
+    Q, K, V = qkv(SIZES)
+    for form in ("random mask, bool", "padding mask, float"):
+        with expect.case(form):
+            tried(*student(Q, K, V, mask_of(form, SIZES)), Q, K, V)
+            expect.unchanged(student.last)
+
+
+@points(3, hint="Tensor operations carry gradients. detach(), .data, item(), NumPy and torch.tensor(...) do not.")
+def test_gradients(student, reference):
+    """Gradients flow back to Q, K and V, and they are right."""
+    Q, K, V = qkv(SIZES)
+    mask = scattered(SIZES).long()
+    directions = torch.randn(SIZES.output), torch.randn(SIZES.weights)
+    answer, gradients = student.vjp(Q, K, V, mask, cotangents=directions)
+    shaped(*answer, Q, K, V)
+    sources = [x.double().requires_grad_() for x in (Q, K, V)]
+    wanted = torch.autograd.grad(reference(*sources, mask), sources, [x.double() for x in directions])
+    limits = gradient_bounds(Q, K, V, mask, *directions)
+    expect.true(len(gradients) == len(wanted), "There is not one gradient each for Q, K and V.")
+    for name, got, want, limit in zip("QKV", gradients, wanted, limits, strict=True):
+        if got is None:
+            raise CheckFailure(f"No gradient reaches {name}.")
+        axes = ("query" if name == "Q" else "key", "feature")
+        expect.close(got, want, bound=limit, name=f"The gradient of {name}", axes=axes)
+
+
+@points(3, hint="exp(1000) is too large for any float. Softmax stays the same if a number is taken off a whole row.")
+def test_large_scores(student, reference):
+    """Large scores do not overflow."""
+    Q, K, V = large(SIZES, 1000.0)
+    answer = student(Q, K, V, None)
+    shaped(*answer, Q, K, V)
+    agree(answer, reference(Q, K, V), bounds(Q, K, V))
+
+
+@points(3, hint="New tensors take their dtype from the inputs, and the results have the dtype of the inputs.")
+def test_dtypes(student, reference):
+    """Each floating dtype works, and both results keep it."""
+    sizes = SIZES._replace(d_k=4)
+    mask = causal(sizes)
+    # float16 comes without a mask: it can't hold -1e9, which is right everywhere else
+    for dtype, given in ((torch.float64, mask), (torch.float32, mask), (torch.bfloat16, mask), (torch.float16, None)):
+        Q, K, V = qkv(sizes, dtype)
+        with expect.case(str(dtype).removeprefix("torch.")):
+            answer = student(Q, K, V, given)
+            shaped(*answer, Q, K, V)
+            expect.dtype(answer[0], dtype, name="The output")
+            expect.dtype(answer[1], dtype, name="The weights tensor")
+            agree(answer, reference(Q, K, V, given), bounds(Q, K, V, given), given)
+
+
+@points(1, hint="Nothing random, such as dropout, and nothing that is kept from one call to the next belongs in here.")
+def test_same_answer_twice(student):
+    """Two equal calls give equal answers."""
+    Q, K, V = qkv(SIZES)
+    mask = scattered(SIZES)
+    first, second = student(Q, K, V, mask), student(Q, K, V, mask)
+    tried(*first, Q, K, V)
+    expect.equal(second[1], first[1], name="The weights tensor of the second call", axes=BY_KEY)
+    expect.equal(second[0], first[0], name="The output of the second call", axes=BY_FEATURE)
+
+
+@points(2, hint="A query may learn nothing about keys and values that the mask hides from it, not even a little.")
+def test_future_is_hidden(student):
+    """With a causal mask, changing the future leaves the past as it was."""
+    sizes, now = Sizes(B=2, H=3, Tq=6, Tk=6, d_k=5, d_v=4), 3
+    Q, K, V = qkv(sizes)
+    mask = causal(sizes)
+    before = student(Q, K, V, mask)
+    tried(*before, Q, K, V)
+    later = torch.arange(sizes.Tk)[:, None] > now
+    loud, other = torch.where(later, 1e30 * V, V), [torch.where(later, torch.randn_like(x), x) for x in (Q, K)]
+    # Values enter only through weights that are 0, so not a bit may change. Queries and keys may enter a shift
+    # that cancels again: that leaves rounding, and each call has its share of it.
+    nothing = (torch.zeros(()), torch.zeros(()))
+    rounding = tuple(limit[..., : now + 1, :] for limit in bounds(Q, K, V, mask))
+    for words, inputs, limits in (
+        ("the values of later positions change", (Q, K, loud), nothing),
+        ("the queries and keys of later positions change", (*other, V), rounding),
+    ):
+        with expect.case(words):
+            after = student(*inputs, mask)
+            shaped(*after, Q, K, V)
+            past = [tuple(x[..., : now + 1, :] for x in pair) for pair in (after, before)]
+            agree(past[0], past[1], limits)
+
+
+@points(2, hint="Matrix products and softmax work on all sequences, heads and positions at once, without a loop.")
+def test_no_loops(student):
+    """The number of tensor operations does not grow with the sizes of the inputs."""
+    small = Sizes(B=2, H=3, Tq=4, Tk=5, d_k=6, d_v=7)
+    larger = {"B": 6, "H": 7, "Tq": 9, "Tk": 10, "d_k": 12, "d_v": 13}
+    few, many = operations(student, small), operations(student, small._replace(**larger))
+    if few and many <= few + EXTRA_OPS:
+        return
+    expect.true(few > 0, "Your function uses no tensor operation of PyTorch at all.")
+    for name, size in larger.items():
+        count = operations(student, small._replace(**{name: size}))
+        before = getattr(small, name)
+        message = f"With {name} = {before} your function takes {few} tensor operations, with {name} = {size} {count}."
+        expect.true(count <= few + EXTRA_OPS, message)
+    expect.true(False, f"Small inputs take {few} tensor operations, large ones {many}.")
+
+
+def operations(student, sizes: Sizes) -> int:
+    """How many operators the student's function ran for inputs of these sizes."""
+    Q, K, V = qkv(sizes)
+    tried(*student(Q, K, V, causal(sizes)), Q, K, V)
+    return sum(student.last.ops.values())
+
+
+@points(1, hint="Write the steps yourself: matrix products, a scale, the mask and a softmax.")
+def test_from_scratch(student):
+    """The library's ready-made attention is not used."""
+    Q, K, V = qkv(SIZES)
+    tried(*student(Q, K, V, causal(SIZES)), Q, K, V)
+    used = sorted(name for name in student.last.ops if "attention" in name)
+    expect.true(not used, f"Your function uses the library's own attention ({', '.join(used)}).")
+
+
+@points(1, hint="Give the mask the default None, and apply it only if it is not None.")
+def test_mask_is_optional(student, reference):
+    """The mask may be left out, and it may be passed by its name."""
+    Q, K, V = qkv(SIZES)
+    for words, given in (("no mask given", {}), ("mask=...", {"mask": scattered(SIZES)})):
+        with expect.case(words):
+            answer = student(Q, K, V, **given)
+            shaped(*answer, Q, K, V)
+            agree(answer, reference(Q, K, V, **given), bounds(Q, K, V, **given), given.get("mask"))
+
+
+@points(1, hint="A query without keys has no sensible answer: NaN and 0 are fine there. The other queries have one.")
+def test_query_without_keys(student, reference):
+    """A query that may look at no key does not disturb the others."""
+    Q, K, V = qkv(SIZES)
+    mask = scattered(SIZES)
+    lost = 2
+    mask[0, :, lost] = False
+    output, weights = student(Q, K, V, mask)
+    shaped(output, weights, Q, K, V)
+    row, mixed = weights[0, :, lost].double(), output[0, :, lost].double()  # (H, Tk), (H, d_v)
+    empty = bool((row.isnan() | (row == 0)).all())
+    # a large negative number in place of -inf leaves a mixture of the values there
+    shares = bool((row >= 0).all()) and bool(((row.sum(-1) - 1).abs() <= row_sum_bound(Q, K)[0, :, lost]).all())
+    expect.true(empty or shares, "The weights of the query without keys are neither NaN, nor 0, nor shares of 1.")
+    product = (row.nan_to_num()[:, None] @ V[0].double())[:, 0]
+    near = (mixed - product).abs() <= bounds(Q, K, V)[0][0, :, lost]
+    fine = bool((mixed.isnan() | (mixed == 0) | near).all())
+    expect.true(fine, "The output of the query without keys is neither NaN, nor 0, nor its weights times V.")
+    others = torch.ones(SIZES.B, SIZES.H, SIZES.Tq, dtype=torch.bool)
+    others[0, :, lost] = False
+    pairs = ((output, weights), reference(Q, K, V, mask), bounds(Q, K, V, mask))
+    agree(*(tuple(x[others] for x in pair) for pair in pairs))
