@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from grader.intake.entry import Entry, Explained, FileRef
-from grader.intake.scan import SOURCES, Intake, scan
+from grader.intake.intake import Intake
+from grader.intake.scan import SOURCES, scan
 
 __all__ = ["SOURCES", "Entry", "Explained", "FileRef", "Intake", "scan"]

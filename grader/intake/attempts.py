@@ -47,6 +47,29 @@ def keep_latest(attempts: list[Attempt], zone: tzinfo | None) -> Collected:
     return found
 
 
+def settle(drafts: list[Draft]) -> Collected:
+    """Of drafts of the same people, from several downloads, the latest; all, with a note, where a time is not told."""
+    found = Collected()
+    owners: dict[frozenset[str], list[Draft]] = {}
+    for draft in drafts:
+        owners.setdefault(frozenset(person.id for person in draft.people), []).append(draft)
+    for theirs in owners.values():
+        if len(theirs) > 1 and all(draft.submitted_at for draft in theirs):
+            theirs.sort(key=lambda draft: datetime.fromisoformat(draft.submitted_at))
+            earlier = listed([draft.submitted_at for draft in theirs[:-1]])
+            theirs[-1].notes.append(f"The latest of {len(theirs)} downloads is graded; earlier: {earlier}.")
+            for draft in theirs[:-1]:
+                why = f"It was handed in earlier; what was handed in at {theirs[-1].submitted_at} is graded."
+                found.explained += [(file.item, why) for file in draft.files]
+            del theirs[:-1]
+        elif len(theirs) > 1:
+            for draft in theirs:
+                draft.notes.append(f"There are {len(theirs)} submissions of the same name; look which one counts.")
+    kept = {id(draft) for theirs in owners.values() for draft in theirs}
+    found.drafts = [draft for draft in drafts if id(draft) in kept]
+    return found
+
+
 def stamp(draft: Draft, when: datetime, zone: tzinfo | None) -> None:
     """Note when a draft was handed in; a time without a zone is taken to be in `zone`, if that is known."""
     if when.tzinfo is None:

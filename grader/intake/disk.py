@@ -119,10 +119,11 @@ def _list(path: Path, names: tuple[str, ...], folder: Folder, store: Disk) -> No
             elif len(names) >= DEEPEST:
                 folder.refused.append(Refused(shown, "It lies too deep in folders."))
             else:
+                inner = folder.folder((entry.name,))
                 try:
-                    _list(path / entry.name, (*names, entry.name), folder.folder((entry.name,)), store)
+                    _list(path / entry.name, (*names, entry.name), inner, store)
                 except OSError as error:
-                    folder.refused.append(Refused(shown, _words(visible(entry.name), error)))
+                    inner.refused.append(Refused(shown, _words(visible(entry.name), error), spoils=True))
         elif is_junk_file(entry.name):
             folder.junk.append(visible(entry.name))
         else:

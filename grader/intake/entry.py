@@ -54,6 +54,7 @@ class Draft:
     submitted_at: str = ""
     notes: list[str] = field(default_factory=list)
     problem: str = ""
+    junk: list[str] = field(default_factory=list)
     foreign_ids: bool = False
     """True when the people's ids are a learning system's own numbers, which no roster knows."""
 
@@ -61,8 +62,9 @@ class Draft:
         """Add all that the folder holds; what in it was refused becomes a note, or the submission's problem."""
         self.files += [FileRef(path_within([prefix + folder.within(item)]), item) for item in folder.items()]
         for inner in folder.everything():
+            self.junk += inner.junk
             for refused in inner.refused:
-                where = refused.path[len(folder.path) + 1 :] if folder.path else refused.path
+                where = refused.path[len(folder.path) + 1 :] or inner.name if folder.path else refused.path
                 if refused.spoils:
                     self.problem = self.problem or refused.why
                 else:

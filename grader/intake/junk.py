@@ -22,7 +22,7 @@ FOLDERS = frozenset(
         "$recycle.bin",
     }
 )
-FILES = frozenset({".ds_store", "thumbs.db", "ehthumbs.db", "desktop.ini", ".localized", "icon\r"})
+FILES = frozenset({".ds_store", "thumbs.db", "ehthumbs.db", "desktop.ini", ".git", ".localized", "icon\r"})
 
 
 def is_junk_folder(name: str) -> bool:

@@ -68,6 +68,13 @@ def stem(name: str) -> str:
     return head if dot and head else name
 
 
+def shared_beginning(names: list[str], divider: str) -> str:
+    """What all names begin with, as far as the last divider in it; "" for fewer than two different names."""
+    first, last = min(names, default=""), max(names, default="")
+    length = next((place for place, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), 0)
+    return first[: first[:length].rfind(divider) + 1]
+
+
 def listed(names: list[str], most: int = 5) -> str:
     """The names in words: "a, b and 3 more"."""
     shown = ", ".join(names[:most])

@@ -72,7 +72,7 @@ class _Reader:
         """Raises Unreadable when nothing that came can hold code."""
         if not any(self._wanted.code_name(file.path) for file in self.files):
             names = [file.path for file in self.files] + self._left_out
-            raise Unreadable(self._wanted.nothing_usable(names))
+            raise Unreadable(self._wanted.nothing_usable(names, []))
 
     def _keep(self, path: str, size: int, opened: Callable[[], BinaryIO], item: Item | None) -> None:
         """Read one file that is no archive, or leave it out with a note."""

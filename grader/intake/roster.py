@@ -30,6 +30,7 @@ class Roster:
     def __init__(self, people: list[Person], aliases: list[list[str]] | None = None) -> None:
         """`aliases`: further ids of each person, in the same order."""
         self.people = people
+        self._wording = [frozenset(_words(person.name)) for person in people]
         self._ids = _Index()
         self._emails = _Index()
         self._names = _Index()
@@ -60,14 +61,16 @@ class Roster:
         return self._first(ways)
 
     def find_label(self, label: str) -> Person | None:
-        """The person whom a file or folder name means: by the whole of it, else by one id that stands in it."""
+        """The person whom a file or folder name means: by the whole of it, or by an id or a full name in it."""
         whole = self.find(Person(id=label, name=label, email=label))
         if whole is not None:
             return whole
         places = {self._ids.one(token.casefold()) for token in re.split(r"[_\-\s.()+]+", label)} - {None}
-        if len(places) != 1:
-            return None
-        return self.people[places.pop() or 0]
+        if not places:
+            words = set(_words(label))
+            places = {place for place, name in enumerate(self._wording) if len(name) > 1 and name <= words}
+        found = [place for place in places if place is not None]
+        return self.people[found[0]] if len(found) == 1 else None
 
     def _first(self, ways: list[tuple[_Index, str]]) -> Person | None:
         for index, key in ways:

@@ -4,66 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
 
 from grader.assignment import Settings
 from grader.errors import IntakeError
-from grader.intake import reading
+from grader.intake.attempts import settle
 from grader.intake.entry import Collected, Draft, Entry, Explained
 from grader.intake.formats import FORMATS, Format
-from grader.intake.formats.plain import of_file, person_of
+from grader.intake.formats.plain import ONE, of_file, person_of
 from grader.intake.ids import Ids
 from grader.intake.inputs import Input, open_input
+from grader.intake.intake import Intake
 from grader.intake.join import join
-from grader.intake.names import listed, path_within
+from grader.intake.names import listed, visible
 from grader.intake.roster import Roster, read_roster
-from grader.intake.tree import Folder
+from grader.intake.tree import Folder, Item, Unreadable
 from grader.intake.wanted import Wanted
-from grader.submission import Submission
 
 SOURCES = ("auto", *(form.name for form in FORMATS))
 _BESIDE = "It lies beside the submissions and belongs to none of them."
-
-
-class Intake:
-    """What was found. Holds names only; `read` fetches the contents of one entry at a time."""
-
-    def __init__(
-        self,
-        entries: list[Entry],
-        junk: list[str],
-        explained: list[Explained],
-        understood: list[str],
-        wanted: Wanted,
-        inputs: list[Input],
-    ) -> None:
-        self.entries = entries
-        self.junk = junk
-        """Files that computers make by themselves; one ending in "/" stands for all that it holds."""
-        self.explained = explained
-        """Input files that are no part of a submission, each with why."""
-        self.understood = understood
-        """For staff: as what each path was taken."""
-        self._wanted = wanted
-        self._inputs = inputs
-
-    def read(self, entry: Entry) -> Submission:
-        """The entry with its contents. What can't be read becomes the submission's `problem`, never an error."""
-        return reading.read(entry, self._wanted)
-
-    def close(self) -> None:
-        """Close the archives; nothing can be read afterwards."""
-        for opened in self._inputs:
-            if opened.zip is not None:
-                opened.zip.close()
-
-    def __enter__(self) -> Intake:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def scan(paths: Sequence[Path], settings: Settings, *, source: str = "auto", roster: Path | None = None) -> Intake:
@@ -80,98 +38,120 @@ def scan(paths: Sequence[Path], settings: Settings, *, source: str = "auto", ros
     known = Roster([]) if roster is None else read_roster(roster)
     inputs = [open_input(path) for path in paths]
     drafts: list[Draft] = []
-    junk: list[str] = []
-    explained: list[Explained] = []
+    reasons: list[tuple[Item, str]] = []
     understood: list[str] = []
     for opened in inputs:
-        collected, title = _collect(opened, wanted, known, source, alone=len(inputs) == 1)
-        understood.append(f"{opened.shown}: {title}" if title else f"{opened.shown}: nothing to grade")
+        collected, title = _collect(opened, wanted, known, source, inputs)
+        understood.append(f"{opened.shown}: {title or 'nothing to grade'}.")
         drafts += collected.drafts
-        junk += _junk(opened)
-        explained += _explained(opened, collected)
-    if not drafts:
-        raise IntakeError(_nothing(paths, inputs, wanted, explained))
-    for draft in drafts:
+        reasons += collected.explained
+    labels = {id(draft): join(draft, known) for draft in drafts}
+    settled = settle(drafts)
+    explained = list(_explained(inputs, settled.drafts, reasons + settled.explained))
+    if not settled.drafts:
+        raise IntakeError(_nothing(paths, inputs, wanted, explained, source))
+    for draft in settled.drafts:
         if not draft.problem and not any(wanted.could_be_work(file.path) for file in draft.files):
-            draft.problem = wanted.nothing_usable([file.path for file in draft.files])
-    return Intake(_entries(drafts, known), junk, explained, understood, wanted, inputs)
+            draft.problem = wanted.nothing_usable([file.path for file in draft.files], draft.junk)
+    entries = _entries(settled.drafts, labels, known)
+    return Intake(entries, list(_junk(inputs)), explained, understood, wanted, inputs)
 
 
-def _collect(opened: Input, wanted: Wanted, known: Roster, source: str, alone: bool) -> tuple[Collected, str]:
-    """The submissions of one input, and what it was taken for."""
-    if opened.file:
-        item = opened.root.files[0]
+def _collect(opened: Input, wanted: Wanted, known: Roster, source: str, inputs: list[Input]) -> tuple[Collected, str]:
+    """The submissions of one of the inputs, and what it was taken for."""
+    alone = len(inputs) == 1
+    namesakes = sum(other.root.name == opened.root.name for other in inputs) > 1
+    if opened.file is not None:
         if opened.problem and alone:
             raise IntakeError(opened.problem)
-        if not wanted.could_be_work(item.name):
-            return Collected(explained=[(item, f"It is not a {wanted.endings} file.")]), ""
-        draft = of_file(item)
+        if not wanted.could_be_work(opened.file.name):
+            return Collected(explained=[(opened.file, f"It is not a {wanted.endings} file.")]), ""
+        draft = of_file(opened.file)
         draft.problem = opened.problem
-        if not alone and wanted.asked_for(item.name) and opened.root.name:
-            draft.label = opened.root.name  # ada/attention.py and bob/attention.py
-            draft.people = [person_of(draft.label)]
+        if not alone and wanted.asked_for(opened.file.name):
+            _rename(draft, opened.parent)  # ada/attention.py and bob/attention.py
         return Collected([draft]), "one file"
-    form, level = _form(opened.root, wanted, source)
+    form, level = _form(opened.root, wanted, known, source)
     if form is None or level is None:
         return Collected(), ""
-    return form.collect(level, wanted, known), form.title
+    try:
+        collected = form.collect(level, wanted, known)
+    except Unreadable as reason:
+        raise IntakeError(f"{opened.shown}: {reason}") from None
+    if form is ONE and (opened.zip is not None or not alone):
+        _rename(collected.drafts[0], opened.parent if namesakes else opened.root.name)
+    return collected, form.title
 
 
-def _form(root: Folder, wanted: Wanted, source: str) -> tuple[Format | None, Folder | None]:
+def _rename(draft: Draft, label: str) -> None:
+    draft.label = label
+    draft.people = [person_of(label)]
+
+
+def _form(root: Folder, wanted: Wanted, known: Roster, source: str) -> tuple[Format | None, Folder | None]:
     for form in FORMATS:
         if source in ("auto", form.name):
-            level = form.recognise(root, wanted)
+            level = form.recognise(root, wanted, known)
             if level is not None:
                 return form, level
             if source == form.name:
-                return form, root
+                return form, form.otherwise(root)
     return None, None
 
 
-def _explained(opened: Input, collected: Collected) -> Iterator[Explained]:
-    """All files of the input that no draft has, and all that was refused."""
-    why = {id(item): reason for item, reason in collected.explained}
-    taken = {id(file.item) for draft in collected.drafts for file in draft.files}
-    for item in opened.root.items():
-        if id(item) not in taken:
-            yield Explained(f"{opened.shown}/{item.path}", why.get(id(item), _BESIDE))
-    for folder in opened.root.everything():
-        for refused in folder.refused:
-            yield Explained(f"{opened.shown}/{refused.path}", refused.why)
+def _explained(inputs: list[Input], drafts: list[Draft], reasons: list[tuple[Item, str]]) -> Iterator[Explained]:
+    """All files of the inputs that no draft has, and all that was refused."""
+    why = {id(item): reason for item, reason in reasons}
+    taken = {id(file.item) for draft in drafts for file in draft.files}
+    for opened in inputs:
+        for shown, tree in opened.trees:
+            for item in tree.items():
+                if id(item) not in taken and item is not opened.container:
+                    yield Explained(f"{shown}/{item.path}", why.get(id(item), _BESIDE))
+            for folder in tree.everything():
+                for refused in folder.refused:
+                    yield Explained(f"{shown}/{refused.path}", refused.why)
 
 
-def _junk(opened: Input) -> Iterator[str]:
-    for folder in opened.root.everything():
-        for name in folder.junk:
-            yield f"{opened.shown}/{folder.path}/{name}" if folder.path else f"{opened.shown}/{name}"
+def _junk(inputs: list[Input]) -> Iterator[str]:
+    for opened in inputs:
+        for shown, tree in opened.trees:
+            for folder in tree.everything():
+                for name in folder.junk:
+                    yield f"{shown}/{folder.path}/{name}" if folder.path else f"{shown}/{name}"
 
 
-def _nothing(paths: Sequence[Path], inputs: list[Input], wanted: Wanted, explained: list[Explained]) -> str:
+def _nothing(
+    paths: Sequence[Path], inputs: list[Input], wanted: Wanted, explained: list[Explained], source: str
+) -> str:
     where = listed([str(path) for path in paths])
-    if not any(True for opened in inputs for _ in opened.root.items()):
+    if not explained:
         return f"{where} is empty: there is no file in it. Give the folder or zip that holds the submissions."
     found = listed([entry.path for entry in explained])
+    if source != "auto":
+        return (
+            f"{where} does not look like what {source!r} gives. There is: {found}. Leave “--from” away, or change it."
+        )
     return (
         f"Nothing in {where} could be a submission: there is no {wanted.endings} file and no zip. There is: {found}. "
         "Give the folder or zip that holds the submissions, or change “accepts” in assignment.toml."
     )
 
 
-def _entries(drafts: list[Draft], known: Roster) -> list[Entry]:
+def _entries(drafts: list[Draft], labels: dict[int, str], known: Roster) -> list[Entry]:
     ids = Ids()
     entries: list[Entry] = []
     present: set[str] = set()
     for draft in drafts:
-        label = join(draft, known)
         present |= {person.id for person in draft.people}
         entries.append(
             Entry(
-                id=ids.give(path_within([label])),
+                id=ids.give(visible(labels[id(draft)])),
                 people=tuple(draft.people),
                 files=tuple(draft.files),
                 submitted_at=draft.submitted_at,
-                notes=tuple(draft.notes),
-                problem=draft.problem,
+                notes=tuple(visible(note) for note in draft.notes),
+                problem=visible(draft.problem),
             )
         )
     for person in known.people:

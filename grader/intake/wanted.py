@@ -25,6 +25,8 @@ class Wanted:
 
     accepts: tuple[str, ...]
     """Endings of files that hold code, in lower case."""
+    function: str
+    """The name of what students write."""
     names: tuple[str, ...]
     """The names that the handout asks for."""
     most_files: int
@@ -43,6 +45,7 @@ class Wanted:
                 zone = None  # a wrong date is reported where lateness is worked out
         return cls(
             accepts=tuple(ending.lower() for ending in settings.accepts),
+            function=settings.entry.function,
             names=tuple(settings.files),
             most_files=settings.limits.files,
             most_bytes=settings.limits.file_mb * MEGABYTE,
@@ -94,8 +97,13 @@ class Wanted:
         """What to hand in, in words."""
         return " or ".join(self.names) if self.names else f"a {self.endings} file"
 
-    def nothing_usable(self, names: list[str]) -> str:
-        """Why files of these names hold nothing to grade, and how to mend it."""
+    def nothing_usable(self, names: list[str], junk: list[str]) -> str:
+        """Why files of these names, beside junk, hold nothing to grade, and how to mend it."""
+        if not names and junk:
+            return (
+                f"There is only what a computer makes by itself ({listed(sorted(junk))}), and not your own file. "
+                f"Hand in {self.request}."
+            )
         if not names:
             return f"Nothing was handed in: there is no file. Hand in {self.request}."
         shown = listed(sorted(names))

@@ -6,7 +6,6 @@ parentheses, the roster may know it, and what all names share at their beginning
 
 from __future__ import annotations
 
-import os.path
 import re
 from collections.abc import Sequence
 from datetime import datetime
@@ -14,7 +13,7 @@ from datetime import datetime
 from grader.intake.attempts import Attempt, keep_latest
 from grader.intake.entry import Collected, Draft, FileRef
 from grader.intake.formats.form import Format, levels
-from grader.intake.names import path_within
+from grader.intake.names import path_within, shared_beginning
 from grader.intake.roster import Roster
 from grader.intake.tree import Folder, Item, Unreadable
 from grader.intake.wanted import Wanted
@@ -29,7 +28,7 @@ _RECEIPT = "Blackboard's receipt of an attempt: read for the name, not graded."
 _UNKNOWN = "Its name is not one that Blackboard gives to a submission, so it does not say whose it is."
 
 
-def _recognise(root: Folder, wanted: Wanted) -> Folder | None:
+def _recognise(root: Folder, wanted: Wanted, roster: Roster) -> Folder | None:
     return next((level for level in levels(root) if any(_NAME.match(item.name) for item in level.files)), None)
 
 
@@ -65,8 +64,7 @@ def _collect(level: Folder, wanted: Wanted, roster: Roster) -> Collected:
 def _people(matches: Sequence[tuple[Item, re.Match[str]]], roster: Roster) -> dict[str, Person]:
     """Who each head (assignment and user in one) means."""
     heads = sorted({match["head"] for _, match in matches})
-    shared = os.path.commonprefix(heads) if len(heads) > 1 else ""
-    shared = shared[: shared.rfind("_") + 1]
+    shared = shared_beginning(heads, "_")
     people: dict[str, Person] = {}
     for item, match in matches:
         if match["receipt"] and match["head"] not in people:

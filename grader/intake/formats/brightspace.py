@@ -25,7 +25,7 @@ _UNKNOWN = "Its name is not one that Brightspace gives to a submission, so it do
 _SUMMARY = "Brightspace's own overview, not graded."
 
 
-def _recognise(root: Folder, wanted: Wanted) -> Folder | None:
+def _recognise(root: Folder, wanted: Wanted, roster: Roster) -> Folder | None:
     for level in levels(root):
         names = [*(folder.name for folder in level.subfolders), *(item.name for item in level.files)]
         if any(_NAME.match(name) for name in names):

@@ -44,7 +44,7 @@ def _parse(name: str) -> _Name | None:
     return None
 
 
-def _recognise(root: Folder, wanted: Wanted) -> Folder | None:
+def _recognise(root: Folder, wanted: Wanted, roster: Roster) -> Folder | None:
     for level in levels(root):
         fitting = sum(_parse(item.name) is not None for item in level.files)
         if fitting and 2 * fitting >= len(level.files) and not level.folders:

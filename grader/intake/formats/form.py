@@ -19,10 +19,12 @@ class Format:
     """As `--from` takes it."""
     title: str
     """As it is told to staff: "This is ..."."""
-    recognise: Callable[[Folder, Wanted], Folder | None]
+    recognise: Callable[[Folder, Wanted, Roster], Folder | None]
     """The folder of the tree in which the format's own names stand, or None when it is not this format."""
     collect: Callable[[Folder, Wanted, Roster], Collected]
     """The submissions in that folder."""
+    otherwise: Callable[[Folder], Folder] = lambda root: root
+    """The folder to collect from when the format is not recognised but asked for."""
 
 
 def levels(root: Folder) -> list[Folder]:

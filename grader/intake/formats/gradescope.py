@@ -23,10 +23,11 @@ from grader.results import Person
 LIST = "submission_metadata.yml"
 _PIECE = 8 << 20
 """Characters of the list that one submission may take, results left out."""
+_NOTHING = ("~", "null")
 _BESIDE = "Gradescope's list of submissions: read for names and times, not graded."
 
 
-def _recognise(root: Folder, wanted: Wanted) -> Folder | None:
+def _recognise(root: Folder, wanted: Wanted, roster: Roster) -> Folder | None:
     return next((level for level in levels(root) if any(item.name == LIST for item in level.files)), None)
 
 
@@ -75,7 +76,7 @@ def _draft(name: str, record: dict[str, Any], wanted: Wanted) -> Draft:
 def _person(record: dict[str, Any]) -> Person:
     def text(key: str) -> str:
         value = record.get(key)
-        return "" if value is None else str(value).strip()
+        return value.strip() if isinstance(value, str) and value.strip() not in _NOTHING else ""
 
     return Person(id=text(":sid") or text(":email") or text(":name"), name=text(":name"), email=text(":email"))
 
@@ -84,10 +85,11 @@ def _records(item: Item) -> Iterator[tuple[str, dict[str, Any]]]:
     """The list's submissions: folder name and record. Raises Unreadable."""
     import yaml  # slow to import, and only this format needs it
 
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    # The base loaders make text of everything: a student number keeps its zeros, and Ruby's own types are no error.
+    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     for number, piece in _pieces(item):
         try:
-            loaded = yaml.load(piece, Loader=loader)  # both are safe loaders
+            loaded = yaml.load(piece, Loader=loader)
         except (yaml.YAMLError, ValueError) as error:
             detail = " ".join(str(error).split())[:200]
             raise Unreadable(f"{item.path} can't be read near line {number}: {detail}. Download it again.") from None

@@ -19,7 +19,7 @@ _NAME = re.compile(
 _UNKNOWN = "Its name is not one that Moodle gives to a submission, so it does not say whose it is."
 
 
-def _recognise(root: Folder, wanted: Wanted) -> Folder | None:
+def _recognise(root: Folder, wanted: Wanted, roster: Roster) -> Folder | None:
     return next((level for level in levels(root) if any(True for _ in _named(level))), None)
 
 

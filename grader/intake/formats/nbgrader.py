@@ -28,7 +28,7 @@ _UNKNOWN = "Its place is not one that nbgrader gives to a submission, so it does
 _OTHER = "It belongs to another assignment of the course."
 
 
-def _recognise(root: Folder, wanted: Wanted) -> Folder | None:
+def _recognise(root: Folder, wanted: Wanted, roster: Roster) -> Folder | None:
     for level in levels(root):
         if _TREE in level.folders and (_STEPS & set(level.folders) or len(level.folders) == 1):
             level = level.folders[_TREE]

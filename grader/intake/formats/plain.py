@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from grader.intake.entry import Collected, Draft, FileRef
 from grader.intake.formats.form import Format, levels
 from grader.intake.names import path_within, stem
+from grader.intake.peek import defines, imports
 from grader.intake.roster import Roster
 from grader.intake.tree import Folder, Item
 from grader.intake.wanted import Wanted
@@ -22,32 +23,44 @@ def person_of(label: str) -> Person:
     )
 
 
-def _one(root: Folder, wanted: Wanted) -> Folder | None:
+def _one(root: Folder, wanted: Wanted, roster: Roster) -> Folder | None:
     level = levels(root)[-1]
     works = _works(level, wanted)
     inside = [folder for folder in level.subfolders if _holds_work(folder, wanted)]
     named = [folder for folder in inside if _is_someones(folder, wanted)]
-    if any(wanted.asked_for(item.name) for item in level.files):
-        return root if len(named) < 2 else None
-    if len(works) == 1 and not inside:
-        return root
-    if not works and len(named) <= 1 and any(folder.name.lower() in _OF_A_PROJECT for folder in inside):
-        return root
-    return None
+    if len(named) > 1:
+        return None
+    if inside:
+        asked = [item for item in works if wanted.asked_for(item.name)]
+        others = [folder.name for folder in inside if folder.name.lower() not in _OF_A_PROJECT]
+        if asked:
+            return root if len(others) < 3 or any(imports(item, others) for item in asked) else None
+        return root if not works and not others else None
+    return root if _belong_together(works, wanted, roster) else None
+
+
+def _belong_together(works: list[Item], wanted: Wanted, roster: Roster) -> bool:
+    """Whether files side by side are one student's: asked-for names with few others, or one that imports the rest."""
+    others = [item for item in works if not wanted.asked_for(item.name)]
+    if sum(roster.find_label(stem(item.name)) is not None for item in others) > 1:
+        return False
+    if len(others) < len(works):
+        return len(others) < 3 or sum(defines(item, wanted.function) for item in others) < 3
+    return any(imports(item, [stem(other.name) for other in works if other is not item]) for item in works)
 
 
 def _collect_one(root: Folder, wanted: Wanted, roster: Roster) -> Collected:
     level = levels(root)[-1]
     works = _works(level, wanted)
-    label = stem(level.name)
-    if level is root and len(works) == 1 and len(level.files) == 1 and not wanted.asked_for(works[0].name):
+    label = level.name
+    if len(works) == 1 and not level.folders and not wanted.asked_for(works[0].name):
         label = stem(works[0].name)
     draft = Draft(label, [person_of(label)])
     draft.take(root)
     return Collected([draft])
 
 
-def _folders(root: Folder, wanted: Wanted) -> Folder | None:
+def _folders(root: Folder, wanted: Wanted, roster: Roster) -> Folder | None:
     level = levels(root)[-1]
     return level if any(_holds_work(folder, wanted) for folder in level.subfolders) else None
 
@@ -72,7 +85,7 @@ def _collect_folders(level: Folder, wanted: Wanted, roster: Roster) -> Collected
     return found
 
 
-def _files(root: Folder, wanted: Wanted) -> Folder | None:
+def _files(root: Folder, wanted: Wanted, roster: Roster) -> Folder | None:
     level = levels(root)[-1]
     return level if _works(level, wanted) else None
 
@@ -118,5 +131,5 @@ def _students(level: Folder, wanted: Wanted) -> Iterator[tuple[Folder, str]]:
 
 
 ONE = Format("one", "one submission", _one, _collect_one)
-FOLDERS = Format("folders", "a folder per student", _folders, _collect_folders)
-FILES = Format("files", "a file per student", _files, _collect_files)
+FOLDERS = Format("folders", "a folder per student", _folders, _collect_folders, lambda root: levels(root)[-2:][0])
+FILES = Format("files", "a file per student", _files, _collect_files, lambda root: levels(root)[-1])
