@@ -6,7 +6,7 @@ says about its own numbers counts. A NaN never passes anything but an expected N
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -67,6 +67,9 @@ class Attempt:
 
 
 current: ContextVar[Attempt] = ContextVar("attempt")
+
+gauge: ContextVar[Callable[[str, float], None] | None] = ContextVar("gauge", default=None)
+"""Told of each comparison what was compared and the largest error in units of its bound. For the audit."""
 
 
 @contextmanager
@@ -134,7 +137,11 @@ def close(
     same = (got == want) | (got.isnan() & want.isnan())
     # a NaN or infinity on one side only is infinitely wrong: comparisons with NaN are false, so ask the other way
     excess = torch.where(same, 0.0, torch.where(excess.isfinite(), excess, torch.inf))
-    if bool((excess <= 1.0).all()):
+    largest = float(excess.max()) if excess.numel() else 0.0
+    measure = gauge.get()
+    if measure is not None:
+        measure(name, largest)
+    if largest <= 1.0:
         return
     worst = position(excess)
     message = (
