@@ -6,6 +6,8 @@ it accepts and refuses, and where it differs from a real device, is in `docs/dev
 
 from __future__ import annotations
 
+import sys
+import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -33,22 +35,28 @@ def install() -> None:
     """
     if _backend() is not None:
         return
-    torch.zeros(1, requires_grad=True).sum().backward()
+    torch.zeros(1, requires_grad=True).sum().backward()  # type: ignore[no-untyped-call]  # the library has no annotations
     backend = _Backend()
     _setup_privateuseone_for_python_backend(NAME, backend, _Hook(backend))
     backend.kernels = register()
+    with _without_distributed():
+        Emulated(torch.zeros(1)).clone()
 
 
-def to_device(tensor: Tensor) -> Tensor:
-    """A copy of a CPU tensor on the emulated device, same strides and `requires_grad`, memory of its own."""
-    storage = tensor.detach().untyped_storage().clone()
-    inner = torch.empty(0, dtype=tensor.dtype).set_(storage, tensor.storage_offset(), tensor.size(), tensor.stride())  # type: ignore[call-overload]
-    return Emulated(inner).requires_grad_(tensor.requires_grad)
+def to_device(tensor: Tensor, where: str = f"{NAME}:0") -> Tensor:
+    """A copy of a CPU tensor on the device (the emulated one, or a real one such as "cuda:0").
+
+    Strides, overlaps and `requires_grad` are those of the tensor; the memory is the copy's own.
+    """
+    memory = torch.empty(0, dtype=tensor.dtype).set_(tensor.detach().untyped_storage())
+    moved = memory.clone() if where.startswith(NAME) else memory.to(where)
+    placed = moved.as_strided(tensor.size(), tensor.stride(), tensor.storage_offset())
+    return (Emulated(placed) if where.startswith(NAME) else placed).requires_grad_(tensor.requires_grad)
 
 
 def to_host(tensor: Tensor) -> Tensor:
-    """The numbers as a plain CPU tensor, detached, same strides; the memory is shared. A CPU tensor passes through."""
-    return tensor.inner if isinstance(tensor, Emulated) else tensor.detach()
+    """The numbers as a plain CPU tensor, detached. Emulated and CPU tensors keep their strides and share memory."""
+    return tensor.plain if isinstance(tensor, Emulated) else tensor.detach().cpu()
 
 
 def is_emulated(tensor: Tensor) -> bool:
@@ -71,7 +79,27 @@ def emulate() -> Iterator[None]:
         backend.active = before
 
 
-class _Backend(_DummyBackendModule):  # type: ignore[misc]
+@contextmanager
+def _without_distributed() -> Iterator[None]:
+    """Keep the library from importing all of `torch.distributed.tensor` (500 modules, half a second).
+
+    The first operator on any tensor class of one's own looks that package up, once in a process, to see whether the
+    class is one of its own. An empty stand-in answers the question; afterwards the package can be imported as ever.
+    """
+    name = "torch.distributed.tensor"
+    if name in sys.modules:
+        yield
+        return
+    stand_in = types.ModuleType(name)
+    stand_in.DTensor = type("DTensor", (), {})  # type: ignore[attr-defined]
+    sys.modules[name] = stand_in
+    try:
+        yield
+    finally:
+        del sys.modules[name]
+
+
+class _Backend(_DummyBackendModule):
     """What the library finds as `torch.gpu`."""
 
     def __init__(self) -> None:
@@ -85,7 +113,7 @@ class _Backend(_DummyBackendModule):  # type: ignore[misc]
         return [torch.float16, torch.bfloat16, torch.float32]
 
 
-class _Hook(_DummyPrivateUse1Hook):  # type: ignore[misc]
+class _Hook(_DummyPrivateUse1Hook):
     def __init__(self, backend: _Backend) -> None:
         super().__init__()
         self._backend = backend

@@ -8,7 +8,7 @@ tensor without dimensions counts as a number in elementwise operators.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Any, NoReturn
 
 import torch
@@ -40,16 +40,15 @@ class Rule:
     """A CPU tensor without dimensions counts as a number."""
 
 
-@lru_cache(maxsize=None)
+@cache
 def rule_of(func: Any) -> Rule:
     """The rule of an `OpOverload`."""
     name = func._schema.name.rpartition("::")[2]
-    tags = func.tags
     return Rule(
         name=name,
         composite=torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd"),
         writes=func._schema.is_mutable,
-        reshapes=torch.Tag.inplace_view in tags or func._schema.is_mutable and "out" in func._overloadname,
+        reshapes=torch.Tag.inplace_view in func.tags or torch.Tag.out in func.tags,
         free=name in _FREE,
         indexing=name in _INDEXING,
         elementwise=_is_elementwise(func, name),
@@ -77,7 +76,8 @@ def check_together(func: Any, rule: Rule, args: tuple[Any, ...], kwargs: dict[st
         _refuse(rule.name)
     if rule.name in ("masked_fill", "masked_fill_") and _is_host(args[1]):
         raise RuntimeError(
-            f"expected self and mask to be on the same device, but got mask on {args[1].device} and self on {args[0].device}"
+            f"expected self and mask to be on the same device, but got mask on {args[1].device} "
+            f"and self on {args[0].device}"
         )
     if not rule.elementwise or any(tensor.dim() for tensor in host):
         _refuse(rule.name)

@@ -17,16 +17,14 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from grader.sandbox.accelerator_rules import NAME, check_together, rule_of
 
-
 _KEY = "PrivateUse1"  # the dispatcher's name for a device that is none of the library's own
 
 
 class Emulated(Tensor):
-    """A tensor on the emulated accelerator. Same shape, strides and dtype as `inner`, a plain CPU tensor."""
+    """A tensor on the emulated accelerator. Same shape, strides and dtype as `plain`, a plain CPU tensor."""
 
-    inner: Tensor
-
-    __torch_function__ = torch._C._disabled_torch_function_impl
+    plain: Tensor
+    __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]  # as the library says to
 
     @staticmethod
     def __new__(cls, inner: Tensor) -> Emulated:
@@ -42,18 +40,18 @@ class Emulated(Tensor):
             dtype=inner.dtype,
             device=torch.device(NAME, 0),
         )
-        outer.inner = inner
+        outer.plain = inner
         return outer
 
     @classmethod
-    def __torch_dispatch__(
+    def __torch_dispatch__(  # type: ignore[override]  # the base is annotated without `func`
         cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         return run(func, args, kwargs or {})
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]  # as the base, in one place
         with _disable_current_modes():
-            text = repr(self.inner)
+            text = repr(self.plain)
         return f"{text[:-1]}, device='{self.device}')"
 
     def __format__(self, spec: str) -> str:
@@ -62,18 +60,19 @@ class Emulated(Tensor):
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         if not self.is_leaf:
             raise RuntimeError(
-                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment."
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol "
+                "at the moment."
             )
-        made = Emulated(copy.deepcopy(self.inner, memo)).requires_grad_(self.requires_grad)
+        made = Emulated(copy.deepcopy(self.plain, memo)).requires_grad_(self.requires_grad)
         memo[id(self)] = made
         return made
 
     def tolist(self) -> Any:
-        return self.inner.tolist()
+        return self.plain.tolist()
 
     def numpy(self, *, force: bool = False) -> Any:
         if force:
-            return self.inner.numpy(force=True)
+            return self.plain.numpy(force=True)
         raise TypeError(
             f"can't convert {self.device} device type tensor to numpy. "
             f"Use Tensor.cpu() to copy the tensor to host memory first."
@@ -134,8 +133,8 @@ def _run(func: Any, *args: Any, **kwargs: Any) -> Any:
 def _open(value: Any, outer: dict[int, Emulated], host: list[Tensor]) -> Any:
     """The plain value of an argument, noting which tensors were on the device and which on the CPU."""
     if isinstance(value, Emulated):
-        outer[id(value.inner)] = value
-        return value.inner
+        outer[id(value.plain)] = value
+        return value.plain
     if isinstance(value, Tensor):
         host.append(value)
     elif isinstance(value, (list, tuple)):
@@ -155,6 +154,6 @@ def _wrap(result: Any, known: dict[int, Tensor]) -> Any:
 
 def _follow(outer: Emulated) -> None:
     """Make the shape and strides of the outer tensor those of the inner one again."""
-    inner = outer.inner
+    inner = outer.plain
     if outer.shape != inner.shape or outer.stride() != inner.stride():
         outer.data = Emulated(inner)

@@ -31,11 +31,11 @@ _ALSO = {
 _PYTHON_HOMES = ("torch.nn.functional", "torch.nn", "torch")
 
 
-class Forbidden(RuntimeError):  # noqa: N818 - read by students, who know it as a message and not as an error class
+class Forbidden(RuntimeError):
     """The student's code used a part of the library that does the whole exercise. The text says so in plain words."""
 
 
-class Recorder(TorchDispatchMode):
+class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]  # the base has no annotations
     """While entered, counts the operators that run, forward and backward.
 
     ops      operator name (without the namespace, if that is `aten`) -> how often it ran
@@ -43,7 +43,7 @@ class Recorder(TorchDispatchMode):
     """
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]  # likewise
         self._counts: dict[Any, int] = {}
         self.largest = 0
 
