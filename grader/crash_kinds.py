@@ -1,0 +1,387 @@
+"""The kinds of crash that have words of their own, most special first. Nothing here knows an assignment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from grader.sandbox.words import IMPORTS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """One kind of crash. `message` and `line` are regular expressions that must be found."""
+
+    id: str
+    family: str
+    """Kinds that differ by the student's line only share a family."""
+    types: tuple[str, ...]
+    """Class names of the exceptions."""
+    message: str = ""
+    title: str
+    explanation: str
+    hint: str
+    """{import} stands for the missing line, {arguments} for the assignment's arguments."""
+    line: str = ""
+
+
+SHAPES = (
+    r"size of tensor|cannot be multiplied|Expected size for|Sizes of tensors must match|size mismatch|"
+    r"must match the size|doesn't match the broadcast shape|broadcast with previously seen size|"
+    r"inconsistent tensor size|shape mismatch|not aligned|could not be broadcast|same number of dimensions|"
+    r"Expected .*batch|must match the existing size|mismatch in its core dimension"
+)
+"""Messages about sizes that do not go together."""
+
+KINDS: tuple[Kind, ...] = (
+    Kind(
+        id="crash_missing_import",
+        family="name",
+        types=("NameError",),
+        message=rf"name '({'|'.join(IMPORTS)})' is not defined",
+        title="an import is missing",
+        explanation="The line uses a name that usually comes from an import, and the submitted work does not "
+        "contain that import.",
+        hint="Put the import at the top of the file you hand in: `{import}`. In a notebook, restart and run all cells.",
+    ),
+    Kind(
+        id="crash_name",
+        family="name",
+        types=("NameError", "UnboundLocalError"),
+        message=r"not defined|referenced before|not associated|free variable",
+        title="a name is used that has no value there",
+        explanation="Python knows a name only after a line has given it a value. Either the name is misspelt, or it "
+        "is set in another function or in a branch that was not taken, or in a notebook cell that was not handed "
+        "in.",
+        hint="Restart and run everything from the top. Every value that the function needs should come in as an "
+        "argument.",
+    ),
+    Kind(
+        id="crash_stub",
+        family="stub",
+        types=("NotImplementedError",),
+        title="the function is not written yet",
+        explanation="The line that says `raise NotImplementedError` is still there.",
+        hint="Replace that line with your solution.",
+    ),
+    Kind(
+        id="crash_dim_missing",
+        family="arguments",
+        types=("TypeError",),
+        message=r"missing 1 required positional arguments: \"dim\"",
+        title="the softmax is not told over which dimension to run",
+        explanation="torch.softmax needs the dimension over which the shares sum to 1.",
+        hint="Which dimension holds what each row shares itself out over?",
+    ),
+    Kind(
+        id="crash_arguments",
+        family="arguments",
+        types=("TypeError",),
+        message=r"missing \d+ required|positional arguments? but|unexpected keyword argument|multiple values for",
+        title="a function is called with other arguments than it takes",
+        explanation="The number or the names of the arguments in a call do not fit the function's definition.",
+        hint="Compare the call with the definition of what it calls. Your own function takes {arguments}.",
+    ),
+    Kind(
+        id="crash_truth_value",
+        family="truth",
+        types=("RuntimeError", "ValueError"),
+        message=r"Boolean value of Tensor|truth value of an array",
+        title="a tensor of many numbers is used as a condition",
+        explanation="`if tensor:` asks whether the tensor is true. A tensor of many numbers has no single answer, "
+        "so Python stops.",
+        hint="To know whether an argument was given, write `if ... is not None:`.",
+    ),
+    Kind(
+        id="crash_none",
+        family="none",
+        types=("AttributeError", "RuntimeError", "TypeError", "ValueError"),
+        message=r"NoneType|\(bool, float\)|\(bool, int\)|not bool\b|arguments have invalid types: \(!bool",
+        title="an argument that was left out (None) is used like a tensor",
+        explanation="An optional argument is None when it is not given. None has no shape, and can't be compared "
+        "with 0, added or filled in.",
+        hint="Use the optional argument only inside `if ... is not None:`. And check that every function returns "
+        "something.",
+    ),
+    Kind(
+        id="crash_infinite_integer",
+        family="whole numbers",
+        types=("OverflowError", "RuntimeError"),
+        message=r"cannot convert float infinity",
+        title="infinity is put into a tensor of whole numbers",
+        explanation="Only floating point tensors can hold infinity.",
+        hint="Fill the tensor of floating point numbers, not the one that holds whole numbers.",
+    ),
+    Kind(
+        id="crash_half_overflow",
+        family="overflow",
+        types=("RuntimeError",),
+        message=r"without overflow",
+        title="a number is too large for the dtype of the tensor",
+        explanation="float16 holds numbers up to 65504 only, so that -1e9 does not fit.",
+        hint='-infinity exists in every dtype: float("-inf"). torch.finfo(dtype).min is the lowest finite number.',
+    ),
+    Kind(
+        id="crash_bool_inverted",
+        family="bool wanted",
+        types=("TypeError",),
+        message=r"operator\.invert|bad operand type for unary ~|~ \(operator",
+        title="~ is used on a tensor that is not bool",
+        explanation='~ means "not" for bool tensors. It is not defined for floating point numbers.',
+        hint="Make a bool tensor first, by comparing: `tensor == 0` is true where the tensor is 0.",
+    ),
+    Kind(
+        id="crash_bool_subtracted",
+        family="bool subtracted",
+        types=("RuntimeError", "TypeError"),
+        message=r"with a bool tensor is not supported|boolean subtract|numpy boolean",
+        title="a bool tensor is subtracted",
+        explanation="True and False can't be subtracted from each other or from a number.",
+        hint="Turn it round by comparing: `tensor == 0` is true where the tensor is False.",
+    ),
+    Kind(
+        id="crash_bool_wanted",
+        family="bool wanted",
+        types=("IndexError", "RuntimeError", "TypeError"),
+        message=(
+            r"only supports boolean masks|to be a boolean tensor|[Ee]xpected .*\bbool|must be .*[Bb]ool|"
+            r"masked_select"
+        ),
+        title="a mask of numbers is used where a bool mask is needed",
+        explanation="masked_fill and where take bool tensors only: true or false for each place. The mask may hold "
+        "whole or floating point numbers.",
+        hint="Make a bool tensor first, by comparing: `mask == 0` is true where the mask is 0.",
+    ),
+    Kind(
+        id="crash_number_not_tensor",
+        family="tensor wanted",
+        types=("TypeError",),
+        message=r"must be Tensor, not (int|float|torch\.Size|list|tuple)",
+        title="a function of PyTorch gets a plain number where it needs a tensor",
+        explanation="torch.sqrt, torch.exp and their like work on tensors. The size of a dimension is a plain "
+        "number of Python.",
+        hint="For a plain number use math.sqrt(...) or ** 0.5.",
+    ),
+    Kind(
+        id="crash_array_not_tensor",
+        family="tensor wanted",
+        types=("TypeError", "ValueError"),
+        message=r"not numpy|numpy\.ndarray|unsupported operand type\(s\) for .*(Tensor|ndarray)|__array_wrap__",
+        title="tensors are mixed with values of another kind",
+        explanation="Operations on tensors need tensors or plain numbers. NumPy arrays, lists and None are neither.",
+        hint="Follow the values on that line back to where they are made, and print their type().",
+    ),
+    Kind(
+        id="crash_hard_coded_device",
+        family="device named",
+        types=("AssertionError", "NotImplementedError", "RuntimeError"),
+        message=(
+            r"not compiled with CUDA|No CUDA GPUs|NVIDIA driver|asks for the device|CUDA driver|"
+            r"not linked with support for|Torch not compiled"
+        ),
+        title="a certain device is written into the code",
+        explanation='`.cuda()`, `.to("cuda")` and device="cuda" work only on a machine with such a device. The '
+        "function should work wherever its inputs are.",
+        hint="Make new tensors with device=Q.device (any input will do), and do not move the inputs.",
+    ),
+    Kind(
+        id="crash_numpy_device",
+        family="numpy device",
+        types=("TypeError",),
+        message=r"device type tensor to numpy",
+        title="a tensor of an accelerator is turned into a NumPy array",
+        explanation="NumPy works on the CPU only. With tensors on an accelerator .numpy() stops.",
+        hint="Stay with tensors: the operations needed here exist in PyTorch.",
+    ),
+    Kind(
+        id="crash_device",
+        family="device",
+        types=("RuntimeError",),
+        message=r"same device|at least two devices|on the expected device|either on cpu or",
+        title="tensors on two devices are combined",
+        explanation="A tensor that the function makes itself is on the CPU unless it is told otherwise, while the "
+        "inputs may be on an accelerator.",
+        hint="Give torch.ones, torch.zeros, torch.arange, torch.full and torch.tensor the argument device=Q.device.",
+    ),
+    Kind(
+        id="crash_numpy_gradient",
+        family="numpy gradient",
+        types=("RuntimeError",),
+        message=r"Can't call numpy\(\)|requires grad. Use|\.detach\(\)\.numpy",
+        title="a tensor that needs a gradient is turned into a NumPy array",
+        explanation="NumPy can't record how a number was computed, so that no gradient would get through.",
+        hint="Stay with tensors: the operations needed here exist in PyTorch.",
+    ),
+    Kind(
+        id="crash_leaf",
+        family="leaf",
+        types=("RuntimeError",),
+        message=r"leaf Variable|leaf variable|modified by an inplace|is a view and is being",
+        title="a tensor that a gradient is wanted for is changed in place",
+        explanation="+=, /=, assignments to parts of a tensor, and methods whose names end in _ change a tensor of "
+        "somebody else's. Autograd needs its old numbers.",
+        hint="Make a new tensor: write Q = Q / x rather than Q /= x.",
+    ),
+    Kind(
+        id="crash_bmm",
+        family="dimensions",
+        types=("RuntimeError",),
+        message=r"must be a 3D tensor|batch\d must be|3D tensor",
+        title="torch.bmm is used on tensors that do not have exactly three dimensions",
+        explanation="bmm multiplies batches of matrices: one dimension in front, no more and no less.",
+        hint="The operator @ (torch.matmul) takes any number of leading dimensions.",
+    ),
+    Kind(
+        id="crash_permute",
+        family="dimensions",
+        types=("RuntimeError", "ValueError"),
+        message=r"permute|axes don't match",
+        title="a permute names another number of dimensions than the tensor has",
+        explanation="permute needs every dimension of the tensor exactly once. The number of leading dimensions may "
+        "change.",
+        hint="To swap the last two dimensions, name them from the end: -2 and -1.",
+    ),
+    Kind(
+        id="crash_einsum",
+        family="dimensions",
+        types=("RuntimeError", "ValueError"),
+        message=r"number of subscripts|einsum.*dimensions|more dimensions than",
+        title="an einsum names another number of dimensions than the tensor has",
+        explanation="Each letter stands for one dimension. The number of leading dimensions may change.",
+        hint='`...` stands for any number of leading dimensions, as in "...qd,...kd->...qk".',
+    ),
+    Kind(
+        id="crash_unpacked_shape",
+        family="dimensions",
+        types=("ValueError",),
+        message=r"values to unpack",
+        title="a shape or a result is taken apart into a wrong number of values",
+        explanation="`a, b, c = Q.shape` works for three dimensions only, and the number of leading dimensions may "
+        "change.",
+        hint="Ask for single sizes from the end: Q.size(-1), Q.size(-2).",
+    ),
+    Kind(
+        id="crash_dimension",
+        family="dimensions",
+        types=("IndexError",),
+        message=r"Dimension out of range|too many indices|tuple index out of range|dimension specified as",
+        title="a dimension is named that the tensor does not have",
+        explanation="Dimensions are counted from 0, or from the end with -1. The number of leading dimensions may "
+        "change.",
+        hint="Count from the end: -1 and -2 are the last two dimensions of every tensor that has them.",
+    ),
+    Kind(
+        id="crash_index",
+        family="index",
+        types=("IndexError", "KeyError"),
+        message=r"out of bounds|out of range|",
+        title="an index goes beyond the end",
+        explanation="A dimension of size n has the indices 0 to n - 1. Sizes may differ: Tq from Tk, and d_k from d_v.",
+        hint="Take the limits of loops from the tensor that is indexed, and check which dimension that is.",
+    ),
+    Kind(
+        id="crash_all_reversed",
+        family="shapes",
+        types=("RuntimeError", "ValueError"),
+        message=SHAPES,
+        title="shapes do not fit, and .T is used on the line",
+        explanation=".T turns *all* the dimensions round. With leading dimensions such as the batch, only the last "
+        "two must swap.",
+        hint="Name the two dimensions that should change places, counted from the end.",
+        line=r"\.T\b|\.t\(\)",
+    ),
+    Kind(
+        id="crash_transpose",
+        family="shapes",
+        types=("RuntimeError", "ValueError"),
+        message=SHAPES,
+        title="shapes do not fit, and dimensions that are counted from the front are swapped",
+        explanation="Which dimension is number 1 or 2 depends on how many leading dimensions there are. Counted "
+        "from the end, the last two are always -2 and -1.",
+        hint="Print the shapes before and after the swap, for inputs with four dimensions.",
+        line=r"(transpose|swapaxes|swapdims|permute|movedim)\([^)]*\b[0-3]\b *[,)]",
+    ),
+    Kind(
+        id="crash_shapes",
+        family="shapes",
+        types=("RuntimeError", "ValueError"),
+        message=SHAPES,
+        title="the shapes of two tensors do not fit together",
+        explanation="A matrix product needs as many columns on the left as there are rows on the right, and the "
+        "dimensions in front must agree or be 1. Other operations need equal sizes, or 1, counted from the end.",
+        hint="Print the shapes of all tensors on that line, and write beside each size what it stands for.",
+    ),
+    Kind(
+        id="crash_view",
+        family="view",
+        types=("RuntimeError",),
+        message=r"is invalid for input of size|view size is not compatible|reshape",
+        title="a view or reshape does not fit the tensor",
+        explanation="view and reshape keep the number of elements, and view also needs them in order in memory, "
+        "which they are not after a transpose.",
+        hint="Do you want to cut the numbers anew (reshape), or to swap dimensions (transpose)?",
+    ),
+    Kind(
+        id="crash_dtype",
+        family="dtype",
+        types=("RuntimeError", "TypeError"),
+        message=r"same dtype|scalar type|result type .* can't be cast|not implemented for|dtype",
+        title="tensors of different dtypes are combined, or one that the operation can't take",
+        explanation="A matrix product needs the same dtype on both sides, and a softmax needs floating point numbers.",
+        hint="Make new tensors with dtype=Q.dtype, and do not change the dtype of the inputs.",
+    ),
+    Kind(
+        id="crash_no_gradient",
+        family="gradient",
+        types=("RuntimeError",),
+        message=r"does not require grad|does not have a grad_fn|backward through the graph",
+        title="the result has forgotten how it was computed",
+        explanation=".detach(), .data, torch.no_grad() and torch.tensor(...) cut a tensor off from its history, so "
+        "that no gradient reaches the inputs.",
+        hint="Look for one of these on the way from the inputs to the result.",
+    ),
+    Kind(
+        id="crash_call_form",
+        family="arguments",
+        types=("TypeError",),
+        message=r"invalid combination of arguments|got an unexpected|argument .* must be|required positional",
+        title="a function of PyTorch is called with arguments that it does not take",
+        explanation="The kind or the order of the arguments is not the one that the function expects.",
+        hint="Look the function up in the documentation, and compare its arguments with yours one by one.",
+    ),
+    Kind(
+        id="crash_attribute",
+        family="attribute",
+        types=("AttributeError",),
+        message=r"has no attribute",
+        title="a function or attribute is used that does not exist there",
+        explanation="The name is misspelt, or it belongs to another kind of object (a list or a number has no "
+        ".shape, for instance).",
+        hint="Check the spelling in the documentation, and print the type() of what stands before the dot.",
+    ),
+    Kind(
+        id="crash_not_callable",
+        family="callable",
+        types=("TypeError",),
+        message=r"not callable|not subscriptable",
+        title="something is called or indexed that can't be",
+        explanation="Round brackets call a function, square brackets pick an element. Often a variable has the name "
+        "of a function and hides it, or an operator is missing between two brackets.",
+        hint="Which name stands before the bracket, and what was assigned to it last?",
+    ),
+    Kind(
+        id="crash_recursion",
+        family="recursion",
+        types=("RecursionError",),
+        title="the function calls itself without end",
+        explanation="Each call starts another one, until Python stops it.",
+        hint="Does a name in the function stand for the function itself, where you meant another one?",
+    ),
+    Kind(
+        id="crash_import",
+        family="import",
+        types=("ImportError", "ModuleNotFoundError"),
+        title="a package is imported that is not there",
+        explanation="Only PyTorch, NumPy and Python's own library are installed where the work is graded.",
+        hint="Write the step with PyTorch's operations.",
+    ),
+)

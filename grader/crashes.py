@@ -1,0 +1,51 @@
+"""Explain an exception of the student's code by its kind: authored words, never the exception's own text.
+
+A kind is recognised by the exception's type and message, and some by the line on which it happened. Several
+kinds that differ by the line only share a family: what the diagnosis compares a replayed failure with.
+"""
+
+from __future__ import annotations
+
+import re
+
+from grader.call import Failure
+from grader.crash_kinds import KINDS, Kind
+from grader.entry import Entry
+from grader.results import DiagnosisResult
+from grader.sandbox.words import IMPORTS
+
+
+def kind_of(failure: Failure) -> Kind | None:
+    """The first kind that fits, most special first; None when none does or the call did not end in an exception."""
+    if failure.kind != "exception":
+        return None
+    line = failure.place.text if failure.place else ""
+    for kind in KINDS:
+        if failure.type in kind.types and re.search(kind.message, failure.message) and re.search(kind.line, line):
+            return kind
+    return None
+
+
+def family(failure: Failure) -> str:
+    """What two failures must share to count as the same: the kind's family, or else the exception's type."""
+    kind = kind_of(failure)
+    return kind.family if kind else f"{failure.kind} {failure.type}"
+
+
+def explain(failure: Failure, entry: Entry | None = None) -> DiagnosisResult | None:
+    """What went wrong on the student's line, in words that let it be mended. None when the kind is not known."""
+    kind = kind_of(failure)
+    if kind is None:
+        return None
+    name = re.search(r"name '(\w+)'", failure.message)
+    arguments = f"({', '.join(entry.arguments)})" if entry else "the arguments in the handout"
+    line = IMPORTS.get(name[1], "import ...") if name else "import ..."
+    hint = kind.hint.replace("{import}", line).replace("{arguments}", arguments)
+    return DiagnosisResult(
+        misconceptions=[kind.id],
+        title=kind.title[:1].upper() + kind.title[1:],
+        explanation=kind.explanation,
+        hint=hint,
+        evidence=f"{failure.type}: {failure.message[:200]}",
+        place=failure.place,
+    )
