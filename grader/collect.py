@@ -132,11 +132,14 @@ class Checks:
         outcome = "failed" if call.excinfo else "passed"
         return pytest.TestReport(item.nodeid, item.location, {}, outcome, None, call.when)  # type: ignore[arg-type]
 
-    def run(self, check: Check, student: Student) -> Ending:
-        """Run one check with this student's handle. A pass needs evidence: the call phase ran and asked something."""
+    def run(self, check: Check, student: Student, *, impatient: bool = False) -> Ending:
+        """Run one check with this student's handle. A pass needs evidence: the call phase ran and asked something.
+
+        `impatient`: end at the first case that fails, when only pass or fail is of interest.
+        """
         self._student, self._raised, self._phases = student, None, []
         following = self.checks[(self.checks.index(check) + 1) % len(self.checks)].item
-        token = expect.current.set(expect.Attempt())
+        token = expect.current.set(expect.Attempt(impatient=impatient))
         try:
             check.item.ihook.pytest_runtest_protocol(item=check.item, nextitem=following)
         finally:
@@ -182,20 +185,16 @@ def _check(item: pytest.Item) -> Check:
     )
 
 
+LEFT_OUT = """cacheprovider terminal logging warnings unraisableexception threadexception faulthandler doctest
+junitxml pastebin stepwise setuponly setupplan legacypath debugging tmpdir monkeypatch recwarn subtests capture"""
+"""Plugins of pytest that a check does not need; they would cost time at each check."""
+
 OPTIONS = [
-    "--quiet",
     "--import-mode=importlib",
     "--assert=plain",  # an assertion's own words, not pytest's analysis of it, reach the report
     "--config-file=/dev/null",
     "--disable-plugin-autoload",
-    *(
-        f"-pno:{name}"
-        for name in (
-            "cacheprovider terminal logging warnings unraisableexception threadexception faulthandler "
-            "doctest junitxml pastebin nose stepwise setuponly setupplan legacypath debugging tmpdir monkeypatch "
-            "recwarn subtests capture"
-        ).split()
-    ),
+    *(f"-pno:{name}" for name in LEFT_OUT.split()),
 ]
 
 

@@ -47,6 +47,8 @@ class Attempt:
     case: str = ""
     cases: int = 0
     failures: list[CheckFailure] = field(default_factory=list)
+    impatient: bool = False
+    """End at the first failure; the other cases are not tried."""
 
     def settle(self) -> None:
         """Raise the first collected failure, saying how many of the cases failed."""
@@ -82,6 +84,8 @@ def case(words: str) -> Iterator[None]:
         yield
     except CheckFailure as failure:
         failure.case = words
+        if attempt.impatient:
+            raise
         attempt.failures.append(failure)
     finally:
         attempt.case = ""
