@@ -11,18 +11,25 @@ import msgspec
 from jinja2 import TemplateError as JinjaError
 from markupsafe import Markup
 
+from grader.check_view import count_words
 from grader.render import content_security_policy, environment, read_source, template_error
 from grader.results import Report, RunInfo
 from grader.statistics import BINS, histogram, median, point_biserial
 from grader.summary import State, number, state
 from grader.text import clean
-from grader.view import people_words
+from grader.view import people_words, time_words
 from grader.words import Words, load_words, with_built_in
 
 MARKS = {"passed": "p", "failed": "f", "error": "e", "skipped": "s"}
 STATES: tuple[State, ...] = ("right", "partly", "wrong", "problem", "missing", "fault")
 EXAMPLES = 3
+COMMON = 6
+"""Misconceptions shown at once; the rarer ones are folded."""
 SLOWEST = 5
+FEWEST = 10
+"""Of fewer submissions a correlation says nothing."""
+TALLEST = 220
+"""Pixels of the highest bar of the scores."""
 LIMIT_FLAG = "limit"
 """Flags whose id starts so say that a submission hit a limit."""
 
@@ -53,14 +60,15 @@ class Class:
     """The rows, and what the checks and misconceptions are called."""
 
     rows: list[Row] = field(default_factory=list)
-    checks: dict[str, tuple[str, float]] = field(default_factory=dict)
-    """id -> (title, max_score), in the order in which they were met"""
+    checks: dict[str, tuple[str, float, str]] = field(default_factory=dict)
+    """id -> (title, max_score, "cpu", "gpu" or "emulated"), in the order in which they were met"""
     titles: dict[str, str] = field(default_factory=dict)
     max_score: float = 0.0
 
     def add(self, report: Report) -> None:
         for check in report.checks:
-            self.checks.setdefault(check.id, (clean(check.title, 300), check.max_score))
+            device = "emulated" if check.emulated else check.device
+            self.checks.setdefault(check.id, (clean(check.title, 300), check.max_score, device))
         by_id = {check.id: check for check in report.checks}
         here = [by_id.get(id) for id in self.checks]
         for found in report.diagnoses:
@@ -93,6 +101,8 @@ class CheckLine:
     number: int
     id: str
     title: str
+    twin: str
+    """For a check right after the same check on another device: what differs; "" otherwise."""
     points: str
     passed: int
     tried: int
@@ -122,12 +132,10 @@ class Counted:
 @dataclass(frozen=True)
 class Bar:
     low: int
-    high: int
+    """Percent of the points at which the bar starts."""
     count: int
-    x: str
-    y: str
-    height: str
-    label_y: str
+    height: int
+    """In pixels."""
 
 
 @dataclass(frozen=True)
@@ -144,6 +152,8 @@ class ClassView:
     bars: list[Bar]
     checks: list[CheckLine]
     misconceptions: list[Counted]
+    rarer: list[Counted]
+    rarer_fold: str
     flags: list[Counted]
     slowest: list[Row]
     facts: list[tuple[str, str]]
@@ -177,6 +187,7 @@ def dashboard(
             script=script,
             csp=content_security_policy(style=style, script=script),
             run=run,
+            started=time_words(run.started),
             folder=reports_folder,
             data=_data(gathered, run, words, reports_folder),
             group=class_view(gathered, run, words),
@@ -190,41 +201,52 @@ def class_view(group: Class, run: RunInfo, words: Words) -> ClassView:
     rows = group.rows
     scores = [row.score for row in rows]
     counts = Counter(row.state for row in rows)
+    ideas = _counted(rows, "misconceptions", {**group.titles, **run.misconceptions})
     return ClassView(
         size=len(rows),
-        mean=number(sum(scores) / len(scores)) if scores else "0",
+        mean=number(round(sum(scores) / len(scores), 1)) if scores else "0",
         median=number(median(scores)),
         max_score=number(group.max_score),
         states={name: counts[name] for name in STATES},
         flagged=sum(bool(row.flags) for row in rows),
         limited=sum(any(flag.startswith(LIMIT_FLAG) for flag in row.flags) for row in rows),
         bars=_bars(rows),
-        checks=_check_lines(group),
-        misconceptions=_counted(rows, "misconceptions", {**group.titles, **run.misconceptions}),
+        checks=_check_lines(group, words),
+        misconceptions=ideas[:COMMON],
+        rarer=ideas[COMMON:],
+        rarer_fold=count_words(words, "index_rarer", len(ideas) - COMMON),
         flags=_counted(rows, "flags", {}),
         slowest=sorted(rows, key=lambda row: -row.seconds)[:SLOWEST],
         facts=_facts(run, words),
     )
 
 
-def _check_lines(group: Class) -> list[CheckLine]:
+def _check_lines(group: Class, words: Words) -> list[CheckLine]:
     size = len(group.checks)
     best_first = sorted(group.rows, key=lambda row: -row.score)
     marks = [row.marks.ljust(size) for row in best_first]
     # Work that could not be run at all fails everything: it would make every check look as if it told much.
     ran = [row for row in group.rows if row.state in ("right", "partly", "wrong")]
     alone = Counter(_only_failure(row, list(group.checks)) for row in group.rows)
-    lines = []
-    for at, (id, (title, max_score)) in enumerate(group.checks.items()):
+    on = {"cpu": "", "gpu": words["on_gpu"], "emulated": words["on_gpu_emulated"]}
+    lines: list[CheckLine] = []
+    for at, (id, (title, max_score, device)) in enumerate(group.checks.items()):
         letters = "".join(mark[at] for mark in marks)
         passed, failed = letters.count("p"), letters.count("f")
         judged = [row for row in ran if row.marks[at : at + 1] in ("p", "f")]
-        told = point_biserial([row.marks[at] == "p" for row in judged], [sum(r.points) - r.points[at] for r in judged])
+        told = (
+            None
+            if len(judged) < FEWEST
+            else point_biserial(
+                [row.marks[at] == "p" for row in judged], [sum(r.points) - r.points[at] for r in judged]
+            )
+        )
         lines.append(
             CheckLine(
                 number=at,
                 id=id,
                 title=title,
+                twin=on[device] if lines and lines[-1].title == title else "",
                 points=number(max_score),
                 passed=passed,
                 tried=passed + failed,
@@ -281,15 +303,7 @@ def _bars(rows: list[Row]) -> list[Bar]:
     counts = histogram([row.share for row in rows])
     most = max([*counts, 1])
     return [
-        Bar(
-            low=100 * at // BINS,
-            high=100 * (at + 1) // BINS,
-            count=count,
-            x=str(1000 * at // BINS),
-            y=f"{186 - 158 * count / most:.1f}",
-            height=f"{158 * count / most:.1f}",
-            label_y=f"{178 - 158 * count / most:.1f}",
-        )
+        Bar(100 * at // BINS, count, max(2 * (count > 0), round(TALLEST * count / most)))
         for at, count in enumerate(counts)
     ]
 
@@ -302,7 +316,7 @@ def _facts(run: RunInfo, words: Words) -> list[tuple[str, str]]:
     counts = ", ".join(f"{count} {what}" for what, count in run.counts.items())
     facts = [
         (words["index_run"], run.id),
-        (words["index_started"], run.started.replace("T", " ")),
+        (words["index_started"], time_words(run.started)),
         (words["index_duration"], _duration(run.seconds)),
         (words["index_jobs"], str(run.jobs)),
         (words["index_counts"], counts),
@@ -333,7 +347,7 @@ def _data(group: Class, run: RunInfo, words: Words, folder: str) -> Markup:
     table = {
         "folder": folder,
         "max": group.max_score,
-        "checks": [title for title, _ in group.checks.values()],
+        "checks": [title for title, _, _ in group.checks.values()],
         "ids": list(group.checks),
         "misconceptions": [clean(titles.get(id, id), 200) for id in misconceptions],
         "misconception_ids": list(misconceptions),

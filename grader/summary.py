@@ -115,7 +115,11 @@ def _fix(report: Report, checks: list[CheckResult], words: Words) -> Fix | None:
     if failed and report.diagnoses:
         found = report.diagnoses[0]
         return Fix(found.title, found.hint or found.explanation, place=found.place)
-    return Fix(failed.title, failed.message, failed.hint, failed.place) if failed else None
+    if failed is None:
+        return None
+    same = sum(check.status == "failed" and check.message == failed.message for check in checks)
+    title = words["fix_same" if same > 2 else "fix_check"].format(count=same, title=failed.title.rstrip("."))
+    return Fix(title, failed.message, failed.hint, failed.place)
 
 
 def _note(report: Report, words: Words) -> str:

@@ -1,87 +1,46 @@
 """A report as one reader may see it, with everything decided: templates only lay it out.
 
-All text has been through `clean` here; escaping is left to the format.
+All text has been through `clean` here and in `check_view`; escaping is left to the format.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
+from grader.check_view import (
+    DETAIL,
+    LIMIT,
+    CheckView,
+    DiagnosisView,
+    Explainer,
+    Reason,
+    check_view,
+    count_words,
+    diagnosis_view,
+    place_words,
+)
 from grader.excerpt import Block, Code
-from grader.heatmap import Figure, figure
-from grader.results import CheckResult, DiagnosisResult, Place, Report
+from grader.results import CheckResult, Report
 from grader.summary import Audience, Phase, State, is_shown, number, summary
 from grader.text import clean
 from grader.words import Words
 
-LIMIT = 4000
-"""Characters of one authored text."""
-DETAIL = 8000
-MOST_PICTURES = 8
-"""Drawn in one report, in the order of the checks: more would teach no more."""
-SYMBOLS = {"passed": "✓", "failed": "✗", "error": "!", "skipped": "–"}
-
-
-@dataclass(frozen=True)
-class CheckView:
-    anchor: str
-    id: str
-    title: str
-    status: str
-    symbol: str
-    status_words: str
-    points: str
-    where: str
-    """"on a GPU", "on an emulated GPU" or ""."""
-    seen: str
-    """For staff: when students see it, when that is not always."""
-    tried: str
-    detail: str
-    seconds: str
-
-
-@dataclass(frozen=True)
-class Reason:
-    """One explanation and the checks that it holds for."""
-
-    checks: list[CheckView]
-    same: str
-    status: str
-    message: str
-    hint: str
-    place: str
-    excerpt: Block | None
-    figures: list[Figure]
-
-
-@dataclass(frozen=True)
-class DiagnosisView:
-    title: str
-    explanation: str
-    hint: str
-    section: str
-    place: str
-    excerpt: Block | None
-    misconceptions: str
-    evidence: str
-    alternatives: str
-
 
 @dataclass(frozen=True)
 class Segment:
-    """One check in the bar of points; x and width in thousandths of the bar."""
+    """One check in the bar of points; lengths in thousandths of the bar."""
 
-    status: str
     x: str
     width: str
     earned: str
-    """Width of the part that was earned."""
+    """The part of the width that was earned."""
     title: str
 
 
 @dataclass(frozen=True)
 class Top:
+    """What a reader sees first."""
+
     state: State
     score: str
     max_score: str
@@ -97,6 +56,7 @@ class Top:
     handed_in: str
     files: str
     unseen: str
+    """That some checks count but are not shown."""
     segments: list[Segment]
 
 
@@ -116,6 +76,8 @@ class FlagView:
 
 @dataclass(frozen=True)
 class StaffView:
+    """What students do not see."""
+
     people: list[str]
     flags: list[FlagView]
     output: str
@@ -128,6 +90,8 @@ class StaffView:
 
 @dataclass(frozen=True)
 class ReportView:
+    """The variable `report` of the templates."""
+
     title: str
     top: Top
     problem: str
@@ -135,6 +99,7 @@ class ReportView:
     diagnoses: list[DiagnosisView]
     failed: list[Reason]
     blocked: list[CheckView]
+    """Checks that could not run because of the problem."""
     blocked_fold: str
     unchecked: list[Reason]
     passed: list[CheckView]
@@ -153,19 +118,18 @@ def view(report: Report, words: Words, *, audience: Audience, phase: Phase) -> R
     """What this reader may see of the report."""
     code = Code(report.sources)
     shown = [check for check in report.checks if is_shown(check, audience, phase)]
-    anchors = {id(check): f"check-{at}" for at, check in enumerate(report.checks, 1)}
-    views = {id(check): _check(check, anchors[id(check)], words, audience) for check in shown}
+    numbers = {check.id: at for at, check in enumerate(report.checks, 1)}
+    views = {check.id: check_view(check, f"check-{numbers[check.id]}", words, audience) for check in shown}
+    explainer = Explainer(views, code, words)
 
     def having(*statuses: str) -> list[CheckResult]:
         return [check for check in shown if check.status in statuses]
 
     failed = having("failed")
-    blocked = failed + having("skipped") if report.problem else []
-    diagnoses = report.diagnoses if failed else []
-    left = [MOST_PICTURES]
-    reasons = [] if report.problem else _reasons(failed, views, code, words, left)
+    blocked = having("failed", "skipped") if report.problem else []
     unchecked = having("error") if report.problem else having("error", "skipped")
-    passed = [views[id(check)] for check in having("passed")]
+    passed = [views[check.id] for check in having("passed")]
+    diagnoses = report.diagnoses if failed else []
     places = [place for place in (report.place, *(c.place for c in failed), *(d.place for d in diagnoses)) if place]
     if audience == "staff":
         places += [flag.place for flag in report.flags if flag.place]
@@ -176,13 +140,13 @@ def view(report: Report, words: Words, *, audience: Audience, phase: Phase) -> R
         top=_top(report, shown, words, audience, phase),
         problem=clean(report.problem, LIMIT),
         problem_excerpt=code.around(report.place),
-        diagnoses=[_diagnosis(found, code, words, audience) for found in diagnoses],
-        failed=reasons,
-        blocked=[views[id(check)] for check in blocked],
-        blocked_fold=_count(words, "blocked_fold", len(blocked)),
-        unchecked=_reasons(unchecked, views, code, words, left),
+        diagnoses=[diagnosis_view(found, code, words, audience) for found in diagnoses],
+        failed=[] if report.problem else explainer.reasons(failed),
+        blocked=[views[check.id] for check in blocked],
+        blocked_fold=count_words(words, "blocked_fold", len(blocked)),
+        unchecked=explainer.reasons(unchecked),
         passed=passed,
-        passed_fold=_count(words, "passed_fold", len(passed)),
+        passed_fold=count_words(words, "passed_fold", len(passed)),
         conventions=[clean(text, LIMIT) for text in report.conventions],
         changes=[
             Change(words[f"adjustment_{change.kind}"], _signed(change.points), clean(change.reason, LIMIT))
@@ -191,18 +155,10 @@ def view(report: Report, words: Words, *, audience: Audience, phase: Phase) -> R
         sum_checks=number(sum(check.score for check in report.checks)),
         sum_total=number(report.score),
         code=blocks,
-        code_note=_count(words, "code_marked", marked) if marked else "",
+        code_note=count_words(words, "code_marked", marked) if marked else "",
         code_cut=cut,
-        staff=_staff(report, [views[id(check)] for check in shown], words) if audience == "staff" else None,
+        staff=_staff(report, list(views.values()), words) if audience == "staff" else None,
     )
-
-
-def place_words(place: Place | None, words: Words) -> str:
-    """ "attention.py, line 12"; "" without a place."""
-    if place is None:
-        return ""
-    key = "place_line" if place.cell is None else "place_cell"
-    return words[key].format(file=clean(place.file, 200), line=place.line, cell=place.cell)
 
 
 def people_words(report: Report) -> str:
@@ -212,90 +168,22 @@ def people_words(report: Report) -> str:
     return ", ".join(names) or clean(report.submission.id, 200)
 
 
-def _count(words: Words, key: str, count: int, **more: str) -> str:
-    return words[f"{key}_one" if count == 1 else key].format(count=count, **more)
+def time_words(moment: str) -> str:
+    """ "2026-03-02 21:14 (+01:00)" of an ISO 8601 time; other text as it is."""
+    day, _, clock = clean(moment, 40).partition("T")
+    offset = "UTC" if clock.endswith("Z") else clock[-6:] if clock[-6:-5] in {"+", "-"} else ""
+    return f"{day} {clock[:5]}{f' ({offset})' if offset else ''}" if clock else day
 
 
 def _signed(points: float) -> str:
     return ("+" if points > 0 else "−" if points < 0 else "") + number(abs(points))
 
 
-def _check(check: CheckResult, anchor: str, words: Words, audience: Audience) -> CheckView:
-    staff = audience == "staff"
-    points = words["points_short"].format(score=number(check.score), max_score=number(check.max_score))
-    where = words["on_gpu_emulated" if check.emulated else "on_gpu"] if check.device != "cpu" else ""
-    return CheckView(
-        anchor=anchor,
-        id=clean(check.id, 200),
-        title=clean(check.title, 300),
-        status=check.status,
-        symbol=SYMBOLS[check.status],
-        status_words=words[f"status_{check.status}"],
-        points=points if check.max_score else words["not_counted"],
-        where=where,
-        seen=words[f"visibility_{check.visibility}"] if staff and check.visibility != "visible" else "",
-        tried=clean(check.tried, LIMIT),
-        detail=clean(check.detail, DETAIL) if staff else "",
-        seconds=f"{check.seconds:.3f}",
-    )
-
-
-def _reasons(
-    checks: Sequence[CheckResult], views: dict[int, CheckView], code: Code, words: Words, left: list[int]
-) -> list[Reason]:
-    """Checks with the same words and nothing of their own to show are explained together."""
-    groups: dict[object, list[CheckResult]] = {}
-    for check in checks:
-        alone = id(check) if check.pictures else None
-        groups.setdefault((alone, check.status, check.message, check.hint, check.place), []).append(check)
-    reasons = []
-    for group in groups.values():
-        first = group[0]
-        pictures = first.pictures[: left[0]]
-        left[0] -= len(pictures)
-        reasons.append(
-            Reason(
-                checks=[views[id(check)] for check in group],
-                same=words["same_reason"].format(count=len(group)) if len(group) > 1 else "",
-                status=first.status,
-                message=words["error_words"] if first.status == "error" else clean(first.message, LIMIT),
-                hint=clean(first.hint, LIMIT),
-                place=place_words(first.place, words),
-                excerpt=code.around(first.place),
-                figures=[figure(picture, words) for picture in pictures],
-            )
-        )
-    return reasons
-
-
-def _diagnosis(found: DiagnosisResult, code: Code, words: Words, audience: Audience) -> DiagnosisView:
-    staff = audience == "staff"
-    names = ", ".join(found.misconceptions)
-    others = "; ".join(" + ".join(ids) for ids in found.alternatives)
-    return DiagnosisView(
-        title=clean(found.title, 400),
-        explanation=clean(found.explanation, LIMIT),
-        hint=clean(found.hint, LIMIT),
-        section=words["read_again"].format(section=clean(found.section, 300)) if found.section else "",
-        place=place_words(found.place, words),
-        excerpt=code.around(found.place),
-        misconceptions=words["misconceptions"].format(names=names) if staff and names else "",
-        evidence=words["evidence"].format(evidence=clean(found.evidence, LIMIT)) if staff and found.evidence else "",
-        alternatives=words["diagnosis_alternatives"].format(names=others) if staff and others else "",
-    )
-
-
 def _top(report: Report, shown: list[CheckResult], words: Words, audience: Audience, phase: Phase) -> Top:
     short = summary(report, words, audience=audience, phase=phase)
     fix = short.fix
-    unseen = [check for check in report.checks if not is_shown(check, audience, phase)]
-    unseen_words = ""
-    if unseen:
-        points = number(sum(check.max_score for check in unseen))
-        unseen_words = _count(words, "unseen", len(unseen), points=points)
-        if any(check.visibility != "hidden" for check in unseen):
-            unseen_words += " " + words["unseen_later"]
-    time = clean(report.submission.submitted_at, 40).replace("T", " ")
+    files = clean(", ".join(report.submission.files[:8]), 400)
+    handed_in = report.submission.submitted_at
     return Top(
         state=short.state,
         score=short.score,
@@ -308,13 +196,19 @@ def _top(report: Report, shown: list[CheckResult], words: Words, audience: Audie
         fix_place=place_words(fix.place, words) if fix else "",
         note=short.note,
         people=words["feedback_for"].format(name=people_words(report)),
-        handed_in=words["handed_in"].format(time=time) if time else "",
-        files=words["files"].format(files=clean(", ".join(report.submission.files[:8]), 400))
-        if report.submission.files
-        else "",
-        unseen=unseen_words,
+        handed_in=words["handed_in"].format(time=time_words(handed_in)) if handed_in else "",
+        files=words["files"].format(files=files) if files else "",
+        unseen=_unseen([check for check in report.checks if not is_shown(check, audience, phase)], words),
         segments=_segments(shown, report.max_score, words),
     )
+
+
+def _unseen(checks: list[CheckResult], words: Words) -> str:
+    if not checks:
+        return ""
+    points = number(sum(check.max_score for check in checks))
+    later = any(check.visibility != "hidden" for check in checks)
+    return count_words(words, "unseen", len(checks), points=points) + (f" {words['unseen_later']}" if later else "")
 
 
 def _segments(checks: list[CheckResult], max_score: float, words: Words) -> list[Segment]:
@@ -325,9 +219,10 @@ def _segments(checks: list[CheckResult], max_score: float, words: Words) -> list
         width = check.max_score * scale
         if width:
             earned = width * min(1.0, check.score / check.max_score)
-            points = words["points"].format(score=number(check.score), max_score=number(check.max_score))
-            title = f"{clean(check.title, 300)} ({points})"
-            segments.append(Segment(check.status, f"{x:.1f}", f"{width:.1f}", f"{earned:.1f}", title))
+            points = words["score_of"].format(score=number(check.score), max_score=number(check.max_score))
+            segments.append(
+                Segment(f"{x:.1f}", f"{width:.1f}", f"{earned:.1f}", f"{clean(check.title, 300)}: {points}")
+            )
         x += width
     return segments
 

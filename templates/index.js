@@ -80,6 +80,7 @@
     const element = make("tr", "");
     const name = make("th", "", { scope: "row" });
     name.append(make("a", row[NAME], { href: address(row) }));
+    if (row[NAME] !== row[ID]) name.append(" ", make("small", row[ID]));
     const failed = [...row[MARKS]].flatMap((mark, at) => (mark === "f" ? [data.ids[at]] : []));
     const cells = make("span", "", {
       class: "cells",

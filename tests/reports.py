@@ -347,7 +347,7 @@ def a_class(size: int, seed: int = 5) -> Iterator[Report]:
             checks = [check(at) for at in range(len(CHECKS))]
         else:
             hard = [0.02, 0.03, 0.15, 0.16, 0.42, 0.43, 0.5, 0.52, 0.2, 0.45, 0.1, 0.25, 0.4, 0.3, 0.45]
-            checks = [check(at, passed=skill + draw.gauss(0.25, 0.12) > hard[at]) for at in range(len(CHECKS))]
+            checks = [check(at, passed=skill + draw.gauss(0.0, 0.18) > hard[at]) for at in range(len(CHECKS))]
             if any(c.status == "failed" for c in checks) and draw.random() < 0.8:
                 ids = draw.sample(names, 2 if draw.random() < 0.12 else 1)
                 title = "; ".join(MISCONCEPTIONS[i] for i in ids)

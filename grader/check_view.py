@@ -1,0 +1,164 @@
+"""Checks and diagnoses as one reader may see them: explained together where the reason is the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from grader.excerpt import Block, Code
+from grader.heatmap import Figure, figure
+from grader.results import CheckResult, DiagnosisResult, Place
+from grader.summary import Audience, number
+from grader.text import clean
+from grader.words import Words
+
+LIMIT = 4000
+"""Characters of one authored text."""
+DETAIL = 8000
+MOST_PICTURES = 8
+"""Drawn in one report, in the order of the checks: more would teach no more."""
+FEW = 2
+"""So many checks with one reason are listed above it; more are folded below it."""
+SYMBOLS = {"passed": "✓", "failed": "✗", "error": "!", "skipped": "–"}
+
+
+@dataclass(frozen=True)
+class CheckView:
+    anchor: str
+    id: str
+    title: str
+    status: str
+    symbol: str
+    status_words: str
+    points: str
+    where: str
+    """"on a GPU", "on an emulated GPU" or ""."""
+    seen: str
+    """For staff: when students see it, when that is not always."""
+    tried: str
+    detail: str
+    """For staff, "" for students."""
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One explanation and the checks that it holds for."""
+
+    checks: list[CheckView]
+    fold: str
+    """What opens the list of checks; "" for a few, which stand above the explanation."""
+    status: str
+    message: str
+    hint: str
+    place: str
+    excerpt: Block | None
+    figures: list[Figure]
+    twins: list[Reason] = field(default_factory=list)
+    """The same check on another device, where something else came out."""
+
+
+@dataclass(frozen=True)
+class DiagnosisView:
+    title: str
+    explanation: str
+    hint: str
+    section: str
+    place: str
+    excerpt: Block | None
+    misconceptions: str
+    evidence: str
+    alternatives: str
+
+
+def place_words(place: Place | None, words: Words) -> str:
+    """ "attention.py, line 12"; "" without a place."""
+    if place is None:
+        return ""
+    key = "place_line" if place.cell is None else "place_cell"
+    return words[key].format(file=clean(place.file, 200), line=place.line, cell=place.cell)
+
+
+def count_words(words: Words, key: str, count: int, **more: str) -> str:
+    """The words for one or for several."""
+    return words[f"{key}_one" if count == 1 else key].format(count=count, **more)
+
+
+def check_view(check: CheckResult, anchor: str, words: Words, audience: Audience) -> CheckView:
+    """One check. `anchor` is its id in the page."""
+    staff = audience == "staff"
+    points = words["points_short"].format(score=number(check.score), max_score=number(check.max_score))
+    where = words["on_gpu_emulated" if check.emulated else "on_gpu"] if check.device != "cpu" else ""
+    return CheckView(
+        anchor=anchor,
+        id=clean(check.id, 200),
+        title=clean(check.title, 300),
+        status=check.status,
+        symbol=SYMBOLS[check.status],
+        status_words=words[f"status_{check.status}"],
+        points=points if check.max_score else words["not_counted"],
+        where=where,
+        seen=words[f"visibility_{check.visibility}"] if staff and check.visibility != "visible" else "",
+        tried=clean(check.tried, LIMIT),
+        detail=clean(check.detail, DETAIL) if staff else "",
+    )
+
+
+class Explainer:
+    """Groups checks by their reason. Draws at most MOST_PICTURES pictures over all calls."""
+
+    def __init__(self, views: dict[str, CheckView], code: Code, words: Words) -> None:
+        self._views = views
+        self._code = code
+        self._words = words
+        self._pictures = MOST_PICTURES
+
+    def reasons(self, checks: Sequence[CheckResult]) -> list[Reason]:
+        """Checks with the same words and no pictures of their own together, and a check's twin with it."""
+        groups: dict[object, list[CheckResult]] = {}
+        for check in checks:
+            alone = check.id if check.pictures else ""
+            groups.setdefault((alone, check.status, check.message, check.hint, check.place), []).append(check)
+        reasons: dict[str, Reason] = {}
+        for group in groups.values():
+            reason = self._reason(group)
+            base = group[0].id.partition("[")[0]
+            first = reasons.get(base)
+            if first and len(group) == 1 and group[0].status == first.status:
+                reasons[base] = replace(first, twins=[*first.twins, reason])
+            else:
+                reasons[group[0].id if len(group) == 1 else f"{base} and others"] = reason
+        return list(reasons.values())
+
+    def _reason(self, group: list[CheckResult]) -> Reason:
+        first = group[0]
+        pictures = first.pictures[: self._pictures]
+        self._pictures -= len(pictures)
+        error = first.status == "error"
+        return Reason(
+            checks=[self._views[check.id] for check in group],
+            fold=self._words["same_reason"].format(count=len(group)) if len(group) > FEW else "",
+            status=first.status,
+            message=self._words["error_words"] if error else clean(first.message, LIMIT),
+            hint="" if error else clean(first.hint, LIMIT),
+            place=place_words(first.place, self._words),
+            excerpt=self._code.around(first.place),
+            figures=[figure(picture, self._words) for picture in pictures],
+        )
+
+
+def diagnosis_view(found: DiagnosisResult, code: Code, words: Words, audience: Audience) -> DiagnosisView:
+    """One diagnosis; the ids and the evidence are for staff."""
+    staff = audience == "staff"
+    names = ", ".join(found.misconceptions)
+    others = "; ".join(" + ".join(ids) for ids in found.alternatives)
+    return DiagnosisView(
+        title=clean(found.title, 400),
+        explanation=clean(found.explanation, LIMIT),
+        hint=clean(found.hint, LIMIT),
+        section=words["read_again"].format(section=clean(found.section, 300)) if found.section else "",
+        place=place_words(found.place, words),
+        excerpt=code.around(found.place),
+        misconceptions=words["misconceptions"].format(names=names) if staff and names else "",
+        evidence=words["evidence"].format(evidence=clean(found.evidence, LIMIT)) if staff and found.evidence else "",
+        alternatives=words["diagnosis_alternatives"].format(names=others) if staff and others else "",
+    )
