@@ -1,0 +1,228 @@
+"""The hidden checks of "Multi-head attention": 100 points, 12 of them on the accelerator.
+
+Expected numbers are the float64 reference's; the library's own module is asked beside it, and a disagreement
+between the two is our fault and nobody's zero.
+"""
+
+from __future__ import annotations
+
+import torch
+from bounds import bounds
+from inputs import Sizes, library_of, masks, matrices, matrices_of, padding, scattered, sequences, square
+from torch import Tensor, nn
+
+from grader.checks import CheckFailure, expect, points
+from grader.errors import GraderFault
+
+SIZES = Sizes()
+BY_KEY, BY_FEATURE = ("query", "key"), ("query", "feature")
+EXTRA_OPS = 2
+"""How many operations more a larger input may need: a library may take another route for it."""
+
+SPLIT_HINT = (
+    "A head gets its own block of columns at every position. First split the last dimension in two, then swap; and the "
+    "other way round when you merge."
+)
+MASK_HINT = "Where the mask is 0, the score must become minus infinity before the softmax, in every head."
+
+
+def agree(answer, wanted, limits, mask: Tensor | None = None) -> None:
+    """Weights, then output: the right shapes, and the numbers within the limits."""
+    for name, got, want in (("output", answer[0], wanted[0]), ("weights tensor", answer[1], wanted[1])):
+        expect.shape(got, want.shape, name=f"The {name}")
+    hidden = None if mask is None else (mask == 0).expand(wanted[1].shape)
+    name = "The weights tensor"
+    expect.close(answer[1], wanted[1], bound=limits[1], name=name, axes=BY_KEY, masked=hidden)
+    expect.close(answer[0], wanted[0], bound=limits[0], name="The output", axes=BY_FEATURE)
+
+
+def ask_library(module: nn.MultiheadAttention, x: Tensor, context: Tensor, wanted, limits) -> None:
+    """The reference's numbers are the library's, or no mark can be trusted."""
+    with torch.no_grad():
+        output, weights = module(x.double(), context.double(), context.double(), average_attn_weights=False)
+    for ours, theirs, limit in ((wanted[0], output, limits[0]), (wanted[1], weights, limits[1])):
+        if not bool(((ours - theirs).abs() <= limit).all()):
+            raise GraderFault("The reference and nn.MultiheadAttention disagree: no mark can be trusted.")
+
+
+@points(8, gpu=2, hint="Take every size from the tensors; no two of them need be equal.")
+def test_shape(student, device):
+    """The output has shape (B, Tq, E) and the weights have shape (B, H, Tq, Tk)."""
+    output, weights = student(*sequences(SIZES), *matrices(SIZES), SIZES.H)
+    expect.shape(output, SIZES.output, name="The output")
+    expect.shape(weights, SIZES.weights, name="The weights tensor")
+    expect.stays_on_device(student.last, hint="Make new tensors on the device of the inputs.")
+
+
+@points(8, hint="The softmax runs over the keys, the last dimension, within each head.")
+def test_row_sum(student):
+    """The weights of each query sum to 1 in every head."""
+    _, weights = student(*sequences(SIZES), *matrices(SIZES), SIZES.H)
+    expect.shape(weights, SIZES.weights, name="The weights tensor")
+    bound = 4 * SIZES.Tk * torch.finfo(weights.dtype).eps
+    expect.close(
+        weights.double().sum(-1), 1.0, bound=bound, name="The sum of a query's weights", axes=("head", "query")
+    )
+
+
+@points(14, gpu=3, hint=SPLIT_HINT)
+def test_self_attention(student, reference, device):
+    """Self-attention gives the numbers of nn.MultiheadAttention, with your weights copied into it."""
+    for heads, width in ((2, 3), (3, 2)):
+        sizes = square(heads, width)
+        x, given = sequences(sizes)[0], matrices(sizes)
+        with expect.case(f"{heads} heads of width {width}"):
+            answer = student(x, x, *given, heads)
+            wanted, limits = reference(x, x, *given, heads), bounds(x, x, *given, heads)
+            ask_library(library_of(given, heads), x, x, wanted, limits)
+            agree(answer, wanted, limits)
+
+
+@points(8, hint="The matrices are stored as nn.Linear stores its weight: one row for each output.")
+def test_weights_of_the_library(student, reference):
+    """The matrices of an nn.MultiheadAttention, copied into your function, give its numbers."""
+    sizes = square(2, 4)
+    module = nn.MultiheadAttention(sizes.D, sizes.H, bias=False, batch_first=True, dtype=torch.float64)
+    x, given = sequences(sizes)[0], matrices_of(module)
+    answer = student(x, x, *given, sizes.H)
+    wanted, limits = reference(x, x, *given, sizes.H), bounds(x, x, *given, sizes.H)
+    ask_library(library_of(given, sizes.H), x, x, wanted, limits)
+    agree(answer, wanted, limits)
+
+
+@points(12, gpu=3, hint="x asks and the context answers: keys and values are made from the context.")
+def test_cross_attention(student, reference, device):
+    """A context of another length and another width works."""
+    x, context = sequences(SIZES)
+    given = matrices(SIZES)
+    with expect.case("all widths differ"):
+        answer = student(x, context, *given, SIZES.H)
+        agree(answer, reference(x, context, *given, SIZES.H), bounds(x, context, *given, SIZES.H))
+    sizes = square(2, 3, Tq=4, Tk=6)
+    x, context = sequences(sizes)
+    given = matrices(sizes)
+    with expect.case("x and context have the same width"):
+        answer = student(x, context, *given, sizes.H)
+        wanted, limits = reference(x, context, *given, sizes.H), bounds(x, context, *given, sizes.H)
+        ask_library(library_of(given, sizes.H), x, context, wanted, limits)
+        agree(answer, wanted, limits)
+
+
+@points(8, gpu=2, hint=MASK_HINT)
+def test_masked_zero(student, device):
+    """A key that the mask hides has a weight of exactly 0 in every head, and no other key has."""
+    x, context = sequences(SIZES)
+    for words, mask in masks(SIZES)[1:]:
+        with expect.case(words):
+            _, weights = student(x, context, *matrices(SIZES), SIZES.H, mask)
+            expect.shape(weights, SIZES.weights, name="The weights tensor")
+            hidden = (mask == 0).expand(weights.shape)
+            expect.zero(weights, hidden, name="The weight of a hidden key", axes=BY_KEY)
+            expect.true(bool((weights[~hidden] > 0).all()), "A key that the query may look at has no weight above 0.")
+
+
+@points(8, gpu=2, hint=MASK_HINT)
+def test_masked_numbers(student, reference, device):
+    """With masks of every shape that broadcasts, output and weights are right."""
+    x, context = sequences(SIZES)
+    given = matrices(SIZES)
+    for words, mask in masks(SIZES):
+        with expect.case(words):
+            answer = student(x, context, *given, SIZES.H, mask)
+            limits = bounds(x, context, *given, SIZES.H, mask)
+            agree(answer, reference(x, context, *given, SIZES.H, mask), limits, mask)
+
+
+@points(4, hint="With one head there is nothing to split: the function must not need more than one.")
+def test_one_head(student, reference):
+    """One head is plain attention."""
+    sizes = SIZES._replace(H=1, d_k=4, d_v=6)
+    x, context = sequences(sizes)
+    given = matrices(sizes)
+    answer = student(x, context, *given, 1)
+    agree(answer, reference(x, context, *given, 1), bounds(x, context, *given, 1))
+
+
+@points(6, hint=SPLIT_HINT)
+def test_heads_are_separate(student):
+    """Changing the queries' matrix of one head changes the weights of that head alone."""
+    x, context = sequences(SIZES)
+    W_q, *others = matrices(SIZES)
+    _, before = student(x, context, W_q, *others, SIZES.H)
+    changed = W_q.clone()
+    changed[SIZES.d_k : 2 * SIZES.d_k] *= -1.0
+    _, after = student(x, context, changed, *others, SIZES.H)
+    expect.shape(before, SIZES.weights, name="The weights tensor")
+    expect.shape(after, SIZES.weights, name="The weights tensor")
+    # a matrix product may round one head in another way when its neighbour changes, but no more than that
+    limits = bounds(x, context, W_q, *others, SIZES.H)[1]
+    rest = [0, 2]
+    name = "The weights of an unchanged head"
+    expect.close(after[:, rest], before[:, rest].double(), bound=2 * limits[:, rest], name=name, axes=BY_KEY)
+    moved = (after[:, 1] - before[:, 1]).abs() > 2 * limits[:, 1]
+    expect.true(bool(moved.any()), "The weights of the changed head stayed as they were.")
+
+
+@points(5, hint="Tensor operations carry gradients. detach(), .data, item(), NumPy and torch.tensor(...) do not.")
+def test_gradients(student, reference):
+    """Gradients flow back to x, the context and all four matrices, and they are right."""
+    sizes = square(2, 3, Tq=4, Tk=5)
+    given = [tensor.double() for tensor in (*sequences(sizes), *matrices(sizes))]
+    mask = scattered(sizes, 1)
+    directions = (
+        torch.randn(sizes.output, dtype=torch.float64),
+        torch.randn(sizes.weights, dtype=torch.float64),
+    )
+    _, gradients = student.vjp(*given, sizes.H, mask, cotangents=directions)
+    sources = [tensor.clone().requires_grad_() for tensor in given]
+    wanted = torch.autograd.grad(reference(*sources, sizes.H, mask), sources, directions)
+    expect.true(len(gradients) == len(wanted), "There is not one gradient for each of the six tensors.")
+    for name, got, want in zip(("x", "context", "W_q", "W_k", "W_v", "W_o"), gradients, wanted, strict=True):
+        if got is None:
+            raise CheckFailure(f"No gradient reaches {name}.")
+        # float64 leaves about nine digits more than the two that tell a right gradient from a wrong one
+        expect.close(got, want, bound=1e-9 * float(want.abs().max()), name=f"The gradient of {name}")
+
+
+@points(2, hint="Operators such as /= and functions whose names end in _ write into a tensor of the caller's.")
+def test_inputs_unchanged(student):
+    """All arguments are left as they were."""
+    student(*sequences(SIZES), *matrices(SIZES), SIZES.H, padding(SIZES).float())
+    expect.unchanged(student.last)
+
+
+@points(2, hint="Give the mask the default None, and apply it only if it is not None.")
+def test_mask_is_optional(student, reference):
+    """The mask may be left out, be None, or be passed by its name."""
+    x, context = sequences(SIZES)
+    given = matrices(SIZES)
+    mask = scattered(SIZES, 1)
+    for words, options in (("no mask given", {}), ("mask=None", {"mask": None}), ("mask=...", {"mask": mask})):
+        with expect.case(words):
+            answer = student(x, context, *given, SIZES.H, **options)
+            known = options.get("mask")
+            limits = bounds(x, context, *given, SIZES.H, known)
+            agree(answer, reference(x, context, *given, SIZES.H, known), limits, known)
+
+
+@points(2, hint="All heads go through the same matrix product: after the split they are one more leading dimension.")
+def test_no_loops(student):
+    """The number of tensor operations does not grow with the number of heads or sequences."""
+    few, many = operations(student, SIZES), operations(student, SIZES._replace(B=6, H=8))
+    expect.true(few > 0, "Your function uses no tensor operation of PyTorch at all.")
+    message = f"2 sequences and 3 heads take {few} tensor operations, 6 sequences and 8 heads {many}."
+    expect.true(many <= few + EXTRA_OPS, message)
+
+
+def operations(student, sizes: Sizes) -> int:
+    """How many operators the student's function ran for inputs of these sizes."""
+    student(*sequences(sizes), *matrices(sizes), sizes.H)
+    return sum(student.last.ops.values())
+
+
+@points(1, hint="Write the steps yourself: matrix products, a scale, the mask and a softmax.")
+def test_from_scratch(student):
+    """The library's ready-made attention is not used."""
+    student(*sequences(SIZES), *matrices(SIZES), SIZES.H)
+    used = sorted(name for name in student.last.ops if "attention" in name)
+    expect.true(not used, f"Your function uses the library's own attention ({', '.join(used)}).")
