@@ -288,3 +288,13 @@ def one_query_at_a_time(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None = N
         weights[..., i, :] = row
         output[..., i, :] = (row[..., None, :] @ V).squeeze(-2)
     return output, weights
+
+
+_LOOPS = ("no_loops",)
+LOSES = {
+    "one_by_one": _LOOPS,
+    "streamed": _LOOPS,
+    "one_head_at_a_time": _LOOPS,
+    "one_query_at_a_time": _LOOPS,
+}
+"""Checks that a right answer fails by intention: a loop costs the points for working without one, and no others."""
