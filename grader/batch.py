@@ -15,11 +15,12 @@ import torch
 import grader
 from grader import dashboard, grades, intake, results, staff
 from grader.assignment import Assignment
-from grader.dashboard import Row
 from grader.errors import GraderError, GraderFault, SandboxError
-from grader.marker import Circumstances, Marker
+from grader.grades import Grade
+from grader.marker import Marker
 from grader.pool import Channel, Job, Pool
 from grader.render import Renderer
+from grader.reporting import Circumstances
 from grader.results import Report, RunInfo, SandboxInfo
 from grader.run_directory import RunDirectory, write
 from grader.sandbox.confined import ConfinedSandbox
@@ -30,9 +31,9 @@ from grader.submission import Submission
 class Done(msgspec.Struct, frozen=True):
     """What a marker tells main about one submission."""
 
-    row: Row | None = None
+    grade: Grade | None = None
     fault: str = ""
-    """Our failure in words, when there is no row."""
+    """Our failure in words, when there is no grade."""
     exit_status: int = 0
     """Not 0: the whole run can't go on (a wrong configuration), with this status."""
 
@@ -56,12 +57,12 @@ class Plan:
 class Outcome:
     """How a run went, for the command line."""
 
-    rows: list[Row] = field(default_factory=list)
+    grades: list[Grade] = field(default_factory=list)
     kept: int = 0
     faults: list[str] = field(default_factory=list)
 
 
-def grade(plan: Plan, root: Zygote, progress: Callable[[Row | None], None]) -> Outcome:
+def grade(plan: Plan, root: Zygote, progress: Callable[[Grade | None], None]) -> Outcome:
     """Grade everything that is not graded yet, then write the class's pages. `progress` hears of each submission.
 
     Raises UsageError for what the user can mend (a wrong assignment, a full disk), KeyboardInterrupt on Ctrl-C: in
@@ -78,11 +79,11 @@ def grade(plan: Plan, root: Zygote, progress: Callable[[Row | None], None]) -> O
                 done = Done(fault="The marker process died each time.") if answer is None else _decode(answer)
                 if done.exit_status:
                     raise _as_error(done)
-                if done.row is None:
+                if done.grade is None:
                     outcome.faults.append(f"{key}: {done.fault}")
                 else:
-                    outcome.rows.append(done.row)
-                progress(done.row)
+                    outcome.grades.append(done.grade)
+                progress(done.grade)
         write_class(plan, outcome, started)
     return outcome
 
@@ -92,17 +93,17 @@ _encode = msgspec.msgpack.encode
 _decode_submission = msgspec.msgpack.Decoder(Submission).decode
 
 
-def _jobs(plan: Plan, outcome: Outcome, progress: Callable[[Row | None], None]) -> Iterator[Job]:
+def _jobs(plan: Plan, outcome: Outcome, progress: Callable[[Grade | None], None]) -> Iterator[Job]:
     """The submissions that must be graded, each read only now; the others are taken from before."""
     digest = plan.assignment.digest()
     for entry in plan.intake.entries:
         submission = plan.intake.read(entry)
         old = None if plan.fresh else plan.out.load(submission.id)
         if old is not None and _still_holds(old, submission, digest, plan):
-            row = dashboard.row(old)
-            outcome.rows.append(row)
+            grade = grades.grade(old)
+            outcome.grades.append(grade)
             outcome.kept += 1
-            progress(row)
+            progress(grade)
         else:
             yield Job(submission.id, _encode(submission))
 
@@ -141,7 +142,7 @@ def _marker_body(plan: Plan) -> Callable[[Zygote, Channel], None]:
             def deliver(report: Report) -> None:
                 final = plan.policy(report)
                 store(plan.out, final, renderer)
-                channel.send(_encode(Done(row=dashboard.row(final))))
+                channel.send(_encode(Done(grade=grades.grade(final))))
 
             one.run(submissions(), deliver)
         except SandboxError:
@@ -163,7 +164,7 @@ def store(out: RunDirectory, report: Report, renderer: Renderer) -> None:
 
 def write_class(plan: Plan, outcome: Outcome, started: float) -> None:
     """`grades.csv`, `index.html` and `run.json`, from the rows of the whole class."""
-    outcome.rows.sort(key=lambda row: row.id)
+    outcome.grades.sort(key=lambda one: one.submission)
     run = RunInfo(
         id=plan.out.path.name,
         started=datetime.datetime.fromtimestamp(started, datetime.timezone.utc).isoformat(timespec="seconds"),
@@ -171,17 +172,28 @@ def write_class(plan: Plan, outcome: Outcome, started: float) -> None:
         assignment=plan.assignment.name,
         title=plan.assignment.settings.title,
         grader=grader.__version__,
-        torch=torch.__version__,
+        torch=str(torch.__version__),
         python=platform.python_version(),
         seed_id=plan.circumstances.seed_id,
         sandbox=SandboxInfo(level=plan.circumstances.level, layers=[]),
         device=plan.circumstances.device,
         jobs=plan.jobs,
-        counts={"graded now": len(outcome.rows) - outcome.kept, "kept from before": outcome.kept},
+        counts={"graded now": len(outcome.grades) - outcome.kept, "kept from before": outcome.kept},
     )
-    write(plan.out.path / "grades.csv", grades.sheet(outcome.rows))
-    write(plan.out.path / "index.html", dashboard.dashboard(outcome.rows, run))
+    write(plan.out.path / "grades.csv", grades.sheet(outcome.grades))
+    write(
+        plan.out.path / "index.html",
+        dashboard.dashboard(_reports(plan, outcome), run, template_dirs=plan.template_dirs),
+    )
     write(plan.out.path / "run.json", msgspec.json.format(msgspec.json.encode(run), indent=1) + b"\n")
+
+
+def _reports(plan: Plan, outcome: Outcome) -> Iterator[Report]:
+    """The class's reports one by one, so that memory stays flat."""
+    for one in outcome.grades:
+        report = plan.out.load(one.submission)
+        if report is not None:
+            yield report
 
 
 def _as_error(done: Done) -> GraderError:

@@ -7,16 +7,17 @@ from pathlib import Path
 from typing import Literal
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from grader import assignment as assignments
 from grader import batch, clean_start, intake, secret
 from grader.batch import Outcome, Plan
-from grader.dashboard import Row
 from grader.errors import GraderFault, UsageError
+from grader.grades import Grade
 from grader.ground import Ground, ground
-from grader.marker import Circumstances
+from grader.reporting import Circumstances
 from grader.run_directory import RunDirectory
 from grader.text import clean
 
@@ -65,11 +66,13 @@ def grade(
         except KeyboardInterrupt:
             raise GraderFault("Stopped. Everything finished is kept; the same command goes on.") from None
     _show(console, plan, outcome)
-    broken = [row for row in outcome.rows if row.status == "error"]
+    broken = [one for one in outcome.grades if one.status == "error"]
     if outcome.faults or broken:
         raise GraderFault(
             "The grader itself failed on: "
-            + "; ".join([*outcome.faults, *(f"{row.id} (a check broke; see its result)" for row in broken)][:10])
+            + "; ".join(
+                [*outcome.faults, *(f"{one.submission} (a check broke; see its result)" for one in broken)][:10]
+            )
         )
 
 
@@ -94,7 +97,35 @@ def _with_progress(plan: Plan, base: Ground, console: Console) -> Outcome:
     with Progress(*columns, console=console, auto_refresh=False, transient=True) as progress:
         task = progress.add_task("Grading", total=len(plan.intake.entries), name="")
 
-        def show(row: Row | None) -> None:
-            progress.update(task, advance=1, name=clean(row.name, 40) if row else "", refresh=True)
+        def show(one: Grade | None) -> None:
+            progress.update(task, advance=1, name=clean(one.name, 40) if one else "", refresh=True)
 
         return batch.grade(plan, base.root, show)
+
+
+def _show(console: Console, plan: Plan, outcome: Outcome) -> None:
+    """The class as a table, what intake left aside, and where the reports are."""
+    table = Table(box=None, header_style="bold")
+    table.add_column("student", max_width=30, no_wrap=True)
+    table.add_column("score", justify="right")
+    table.add_column("not passed", max_width=34)
+    table.add_column("likeliest reason", ratio=1)
+    for one in outcome.grades[:SHOWN]:
+        failed = ", ".join(one.failed[:3]) + (f" and {len(one.failed) - 3} more" if len(one.failed) > 3 else "")
+        table.add_row(
+            escape(one.name), f"{one.score:g}/{one.max_score:g}", escape(failed), escape(clean(one.reason, 120))
+        )
+    console.print(table)
+    if len(outcome.grades) > SHOWN:
+        console.print(f"... and {len(outcome.grades) - SHOWN} more.")
+    for item in plan.intake.explained:
+        console.print(f"Not graded: {escape(clean(item.path, 200))}: {escape(clean(item.why, 300))}")
+    if plan.intake.junk:
+        console.print(f"Ignored as junk: {escape(clean(', '.join(plan.intake.junk), 300))}")
+    kept = f", {outcome.kept} of them kept from before" if outcome.kept else ""
+    console.print(
+        f"{len(outcome.grades)} submissions graded{kept} (sandbox level {plan.circumstances.level}, "
+        f"GPU checks: {plan.circumstances.device}). Class page: {plan.out.path / 'index.html'}, "
+        f"reports: {plan.out.path / 'feedback'}, grades: {plan.out.path / 'grades.csv'}",
+        soft_wrap=True,
+    )

@@ -134,6 +134,7 @@ class ConfinedSession:
         }
         if self.sandbox.layers is not None:
             policy["layers"] = sorted(self.sandbox.layers)
+        self.flood = 0
         self.pid, self.channel, self.reader = self.sandbox.zygote.fork_student({"policy": policy})
         self.channel.setblocking(False)
         got = self._exchange(b"", START_SECONDS, ours=True)

@@ -1,0 +1,72 @@
+"""Who got what, in a line: for the table on the terminal and for `grades.csv`."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable
+
+from grader.results import Person, Report, Struct
+from grader.text import clean
+
+COLUMNS = ("submission", "id", "name", "email", "section", "score", "max_score", "status", "reason", "submitted_at")
+
+
+class Grade(Struct, kw_only=True):
+    """One submission's line. `reason` is the likeliest cause of what was lost, in words."""
+
+    submission: str
+    people: list[Person]
+    score: float
+    max_score: float
+    status: str
+    failed: list[str]
+    """Ids of the checks that did not pass."""
+    reason: str
+    submitted_at: str = ""
+
+    @property
+    def name(self) -> str:
+        named = [person.name or person.id for person in self.people]
+        return clean(", ".join(named) or self.submission, 80)
+
+
+def grade(report: Report) -> Grade:
+    """The line of a report."""
+    failed = [check for check in report.checks if check.status in ("failed", "error")]
+    reason = report.problem
+    if not reason and report.diagnoses:
+        reason = report.diagnoses[0].title
+    if not reason and failed:
+        reason = failed[0].message
+    return Grade(
+        submission=report.submission.id,
+        people=report.submission.people,
+        score=report.score,
+        max_score=report.max_score,
+        status=report.status,
+        failed=[check.id for check in failed],
+        reason=clean(reason, 300),
+        submitted_at=report.submission.submitted_at,
+    )
+
+
+def sheet(grades: Iterable[Grade]) -> str:
+    """`grades.csv`: one line a person, members of a group each on their own. Cells that a spreadsheet would run as
+    formulas are quoted."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for one in grades:
+        for person in one.people or [Person(id=one.submission)]:
+            words = (one.submission, person.id, person.name, person.email, person.section)
+            numbers = (f"{one.score:g}", f"{one.max_score:g}")
+            rest = (one.status, one.reason, one.submitted_at)
+            writer.writerow([*map(harmless, words), *numbers, *map(harmless, rest)])
+    return text.getvalue()
+
+
+def harmless(cell: str) -> str:
+    """The cell, with an apostrophe before what a spreadsheet would take for a formula."""
+    plain = clean(cell, 1000)
+    return f"'{plain}" if plain.lstrip(" \t\r\n").startswith(("=", "+", "-", "@")) else plain
