@@ -30,6 +30,8 @@ from grader.words import Words
 class Segment:
     """One check in the bar of points; lengths in thousandths of the bar."""
 
+    kind: str
+    """"lost" for what was not earned, "open" when the check did not run to its end."""
     x: str
     width: str
     earned: str
@@ -46,7 +48,10 @@ class Top:
     max_score: str
     of: str
     """"62 of 100 points"."""
+    so_far: str
+    """Said beside a score that may still change."""
     right: str
+    fix_heading: str
     fix_title: str
     fix_text: str
     fix_hint: str
@@ -190,6 +195,8 @@ def _top(report: Report, shown: list[CheckResult], words: Words, audience: Audie
         max_score=short.max_score,
         of=words["score_of"].format(score=short.score, max_score=short.max_score),
         right=clean(short.right, LIMIT),
+        so_far=words["score_so_far"] if short.state == "fault" else "",
+        fix_heading=words["fix_note" if report.status == "error" else "fix"],
         fix_title=clean(fix.title, 400) if fix else "",
         fix_text=clean(fix.text, LIMIT) if fix else "",
         fix_hint=clean(fix.hint, LIMIT) if fix else "",
@@ -220,9 +227,9 @@ def _segments(checks: list[CheckResult], max_score: float, words: Words) -> list
         if width:
             earned = width * min(1.0, check.score / check.max_score)
             points = words["score_of"].format(score=number(check.score), max_score=number(check.max_score))
-            segments.append(
-                Segment(f"{x:.1f}", f"{width:.1f}", f"{earned:.1f}", f"{clean(check.title, 300)}: {points}")
-            )
+            kind = "open" if check.status in {"error", "skipped"} else "lost"
+            title = f"{clean(check.title, 300)}: {points}"
+            segments.append(Segment(kind, f"{x:.1f}", f"{width:.1f}", f"{earned:.1f}", title))
         x += width
     return segments
 
