@@ -63,7 +63,8 @@ class _Reader:
         if item.defect:
             raise Unreadable(item.defect)
         if is_archive(reference.path):
-            data = self._pour(lambda: item.store.open(item.key), reference.path, self._wanted.most_in_all, item)
+            _refuse_bomb(reference.path, item)
+            data = self._pour(lambda: item.store.open(item.key), reference.path, self._wanted.most_in_all)
             self._unpack(reference.path, data, "" if alone else f"{reference.path}/", depth=1)
         else:
             self._keep(reference.path, item.size, lambda: item.store.open(item.key), item)
@@ -80,19 +81,20 @@ class _Reader:
         most = self._wanted.most_of(code or path)
         self._claim(path, code or path)
         if size > most:
-            self._too_large(path, size, most, code)
+            self._too_large(path, size, most, code, item)
             return
-        data = self._pour(opened, path, most, item)
+        data = self._pour(opened, path, most)
         if code and code != path and code.lower() != path.lower():
             self.notes.append(f"{path} was read as {code}.")
         self.files.append(SourceFile(code or path, data))
 
-    def _too_large(self, path: str, size: int, most: int, code: str) -> None:
+    def _too_large(self, path: str, size: int, most: int, code: str, item: Item | None) -> None:
         words = f"{path} has {size / MEGABYTE:.0f} MB; at most {most // MEGABYTE} MB are read"
         if not code:
             self._left_out.append(path)
             self.notes.append(f"{words}, so it was left out.")
             return
+        _refuse_bomb(path, item)
         mend = "clear its saved outputs" if code.endswith(".ipynb") else "hand in the code without data"
         raise Unreadable(f"{words}. To mend it, {mend}, save, and hand it in again.")
 
@@ -119,13 +121,8 @@ class _Reader:
                 f"Hand in only your own work: {self._wanted.request}."
             )
 
-    def _pour(self, opened: Callable[[], BinaryIO], path: str, most: int, item: Item | None) -> bytes:
+    def _pour(self, opened: Callable[[], BinaryIO], path: str, most: int) -> bytes:
         """All bytes of one stream, never more than `most` nor than what is left for the submission."""
-        if item is not None and item.packed and item.size > max(_BOMB_SIZE, _BOMB_RATIO * item.packed):
-            raise Unreadable(
-                f"{path} would unpack to {item.size / MEGABYTE:.0f} MB, more than {_BOMB_RATIO} times its packed size. "
-                "No honest file does that. Hand in only your own code."
-            )
         pieces: list[bytes] = []
         count = 0
         bound = min(most, self._left)
@@ -164,8 +161,8 @@ class _Reader:
     def _unpack_zip(self, shown: str, data: bytes, prefix: str, depth: int, junk: list[str]) -> None:
         archive = zips.Zip(io.BytesIO(data), shown, _LIST_MB)
         tree = zips.listing(archive, shown)
-        junk += tree.junk
         for folder in tree.everything():
+            junk += [f"{folder.path}/{name}" if folder.path else name for name in folder.junk]
             for refused in folder.refused:
                 if refused.spoils:
                     raise Unreadable(f"{shown}: {refused.why}")
@@ -179,7 +176,8 @@ class _Reader:
             raise Unreadable(item.defect)
         path = prefix + path_within(names)
         if is_archive(path):
-            inner = self._pour(lambda: item.store.open(item.key), path, self._wanted.most_in_all, item)
+            _refuse_bomb(path, item)
+            inner = self._pour(lambda: item.store.open(item.key), path, self._wanted.most_in_all)
             self._unpack(path, inner, prefix if alone else f"{path}/", depth + 1)
         else:
             self._keep(path, item.size, lambda: item.store.open(item.key), item)
@@ -201,11 +199,20 @@ class _Reader:
                 path = prefix + path_within(names)
                 stream = _Stream(member.contents)
                 if is_archive(path):
-                    inner.append((path, self._pour(lambda s=stream: s, path, self._left, None)))  # type: ignore[misc]
+                    inner.append((path, self._pour(lambda s=stream: s, path, self._left)))  # type: ignore[misc]
                 else:
                     self._keep(path, member.size, lambda s=stream: s, None)  # type: ignore[misc]
         for path, packed in inner:
             self._unpack(path, packed, f"{path}/", depth + 1)
+
+
+def _refuse_bomb(path: str, item: Item | None) -> None:
+    """Raises Unreadable for what grows far more than honest work does. The caps hold anyway; this says why."""
+    if item is not None and item.packed and item.size > max(_BOMB_SIZE, _BOMB_RATIO * item.packed):
+        raise Unreadable(
+            f"{path} would unpack to {item.size / MEGABYTE:.0f} MB, more than {_BOMB_RATIO} times its packed size. "
+            "No honest code does that. Hand in only your own code."
+        )
 
 
 class _Stream(io.RawIOBase):

@@ -107,7 +107,6 @@ class Zip:
 def listing(archive: Zip, name: str) -> Folder:
     """The zip's names as a tree called `name`."""
     tree = Folder(name)
-    junk: set[str] = set()
     for member in archive.members():
         try:
             names = parts(member.name)
@@ -117,7 +116,10 @@ def listing(archive: Zip, name: str) -> Folder:
         depth = junk_within((*names, "")) if member.folder else junk_within(names)
         if depth:
             whole = depth < len(names) or member.folder
-            junk.add(visible("/".join(names[:depth])) + ("/" if whole else ""))
+            holder = tree.folder(names[: depth - 1])
+            name = visible(names[depth - 1]) + ("/" if whole else "")
+            if name not in holder.junk:
+                holder.junk.append(name)
         elif member.folder:
             tree.folder(names)
         elif names:
@@ -130,7 +132,6 @@ def listing(archive: Zip, name: str) -> Folder:
                 folder.files.append(item)
         else:
             tree.refused.append(Refused(visible(member.name), "It has no name."))
-    tree.junk = sorted(junk)
     return tree
 
 

@@ -76,7 +76,8 @@ def _people(matches: Sequence[tuple[Item, re.Match[str]]], roster: Roster) -> di
         if head not in people:
             tails = [head[place + 1 :] for place, letter in enumerate(head) if letter == "_"]
             known = next((users[tail.casefold()] for tail in tails if tail.casefold() in users), "")
-            people[head] = Person(id=known or head[len(shared) :].rpartition("_")[2 if not shared else 0] or head)
+            guess = head[len(shared) :] if shared else head.rpartition("_")[2]
+            people[head] = Person(id=known or guess or head)
     return people
 
 

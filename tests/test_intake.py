@@ -1,0 +1,231 @@
+"""What students and learning systems send becomes rows, and every input file has exactly one fate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from grader.assignment import Late, Limits, Settings
+from grader.entry import Entry as Function
+from grader.errors import IntakeError
+from grader.intake import Intake, scan
+from tests.handed_in import CODE, NOTEBOOK, unfold, zipped
+from tests.intake_cases import CASES, PY, Case
+
+SETTINGS = Settings(
+    title="Attention",
+    entry=Function(function="scaled_dot_product_attention", arguments=["Q", "K", "V"], returns=["output", "weights"]),
+    files=["attention.py", "attention.ipynb"],
+    limits=Limits(files=50, file_mb=2),
+    late=Late(due="2026-02-03T23:59:00-08:00"),
+)
+
+
+def make(case: Case, way: str, place: Path) -> Path:
+    """The case's tree on disk, in the way that is asked for."""
+    if way == "folder":
+        return unfold(case.tree, place / "class")
+    path = place / "class.zip"
+    below = "export/" if way == "wrapped zip" else ""
+    path.write_bytes(zipped(case.tree, below) if case.raw is None else case.raw)
+    return path
+
+
+def fates(intake: Intake, shown: str) -> dict[str, list[str]]:
+    """Each input path, below `shown`, to what became of it."""
+    found: dict[str, list[str]] = {}
+    for entry in intake.entries:
+        for file in entry.files:
+            found.setdefault(file.item.path, []).append(f"of {entry.id}")
+    for one in intake.explained:
+        found.setdefault(one.path.removeprefix(f"{shown}/"), []).append(f"explained: {one.why}")
+    for junk in intake.junk:
+        found.setdefault(junk.removeprefix(f"{shown}/"), []).append("junk")
+    return found
+
+
+@pytest.mark.parametrize("way", ["folder", "zip", "wrapped zip"])
+@pytest.mark.parametrize("case", CASES, ids=[case.title for case in CASES])
+def test_corpus(case: Case, way: str, tmp_path: Path) -> None:
+    """Each made-up download gives the rows, the messages and the explanations that belong to it, in any wrapping."""
+    if way not in case.ways:
+        return
+    path = make(case, way, tmp_path)
+    roster = None
+    if case.roster:
+        roster = tmp_path / "roster.csv"
+        roster.write_text(case.roster, encoding="utf-8")
+    with scan([path], SETTINGS, source=case.source, roster=roster) as intake:
+        read = {entry.id: intake.read(entry) for entry in intake.entries}
+        got = {entry: one.problem or sorted(file.path for file in one.files) for entry, one in read.items()}
+        assert len(read) == len(intake.entries) == len(case.rows), got
+        below = "export/" if way == "wrapped zip" else ""
+        for name, outcome in case.rows.items():
+            full = name if name in read else next((known for known in read if known.startswith(name)), name)
+            assert full in got, f"{name} is not among {list(got)}"
+            if isinstance(outcome, str):
+                assert outcome in read[full].problem
+                assert read[full].files == []
+            else:
+                inside = below if case.source == "one" or "one submission" in intake.understood[0] else ""
+                assert got[full] == sorted(inside + path for path in outcome)
+        assert case.form in intake.understood[0]
+        became = fates(intake, str(path))
+        for name, words in case.explained.items():
+            assert words in became[below + name][0]
+        for name in case.junk:
+            assert became[below + name] == ["junk"]
+        for name, words in case.notes.items():
+            full = next(known for known in read if known.startswith(name))
+            assert any(words in note for note in read[full].notes), read[full].notes
+        for name, people in case.people.items():
+            assert [person.name or person.id for person in read[name].people] == people
+        for name, time in case.times.items():
+            assert read[name].submitted_at == time
+        check_account(case, below, became)
+
+
+def check_account(case: Case, below: str, became: dict[str, list[str]]) -> None:
+    """Every file of the tree has one fate, and nothing else has any."""
+    junk = tuple(path for path, fate in became.items() if fate == ["junk"] and path.endswith("/"))
+    names = {(below + name).replace("\n", "\ufffd") for name in case.tree if not name.endswith("/")}
+    assert all(len(fate) == 1 for fate in became.values()), became
+    assert {name for name in names if not name.startswith(junk)} == {name for name in became if not name.endswith("/")}
+
+
+def test_ids_are_the_same_every_time_and_safe(tmp_path: Path) -> None:
+    """Ids are file names that every system takes, unique even where case does not count, and stable."""
+    case = next(case for case in CASES if case.title == "names as people have them")
+    path = make(case, "folder", tmp_path)
+    first, again = (
+        [entry.id for entry in scan([path], SETTINGS).entries],
+        [entry.id for entry in scan([path], SETTINGS).entries],
+    )
+    assert first == again
+    assert len({name.casefold() for name in first}) == len(first)
+    assert all(len(name.encode()) <= 80 and not set(name) & set('/\\:*?"<>|\n ') for name in first)
+
+
+def test_several_files_by_path(tmp_path: Path) -> None:
+    """Files named on the command line are one submission each; the same name in many folders is told apart by these."""
+    unfold({f"ada/{PY}": CODE, f"bob/{PY}": CODE, "cy.py": CODE, "note.txt": "x"}, tmp_path)
+    paths = [tmp_path / name for name in (f"ada/{PY}", f"bob/{PY}", "cy.py", "note.txt")]
+    intake = scan(paths, SETTINGS)
+    assert [entry.id for entry in intake.entries] == ["ada", "bob", "cy"]
+    assert [one.path for one in intake.explained] == [f"{tmp_path}/note.txt"]
+
+
+def test_several_zips_by_path(tmp_path: Path) -> None:
+    """Each zip on the command line is named after itself, whatever folder is in it; a broken one is a row too."""
+    for name in ("ada", "bob"):
+        (tmp_path / f"{name}.zip").write_bytes(zipped({f"hw2/{PY}": CODE}))
+    (tmp_path / "cy.zip").write_bytes(b"")
+    with scan(sorted(tmp_path.glob("*.zip")), SETTINGS) as intake:
+        assert [entry.id for entry in intake.entries] == ["ada", "bob", "cy"]
+        assert "is empty" in intake.read(intake.entries[2]).problem
+
+
+def test_folders_of_one_name_by_path(tmp_path: Path) -> None:
+    """submitted/*/ps1 gives rows named after the students, not ps1 for all."""
+    unfold({f"ada/ps1/{PY}": CODE, f"bob/ps1/{PY}": CODE}, tmp_path)
+    intake = scan([tmp_path / "ada/ps1", tmp_path / "bob/ps1"], SETTINGS)
+    assert [entry.id for entry in intake.entries] == ["ada", "bob"]
+
+
+def test_folder_with_a_download_in_it(tmp_path: Path) -> None:
+    """A folder that holds just the downloaded zip is as good as the zip."""
+    unfold({"submissions.zip": {"doejane_1_2_attention.py": CODE, "roe_3_4_a.py": CODE}, ".DS_Store": b""}, tmp_path)
+    with scan([tmp_path], SETTINGS) as intake:
+        assert [entry.id for entry in intake.entries] == ["doejane_1", "roe_3"]
+        assert intake.junk == [f"{tmp_path}/.DS_Store"]
+        assert intake.explained == []
+
+
+def test_later_download_replaces_an_earlier_one(tmp_path: Path) -> None:
+    """People who appear in two downloads are graded once, on what they handed in last."""
+    paths = []
+    for day in ("04", "05"):
+        listed = f"submission_{day}:\n  :submitters:\n  - :name: Ada\n    :email: ada@x.example\n"
+        tree = {
+            "submission_metadata.yml": f"{listed}  :created_at: 2026-02-{day} 09:30:00 Z\n",
+            f"submission_{day}/a.py": CODE,
+        }
+        paths.append(unfold(tree, tmp_path / day))
+    intake = scan(paths, SETTINGS)
+    assert [entry.submitted_at[:10] for entry in intake.entries] == ["2026-02-05"]
+    assert "handed in earlier" in next(one.why for one in intake.explained if one.path.endswith("a.py"))
+
+
+def test_missing_people_are_rows(tmp_path: Path) -> None:
+    """Somebody on the roster who handed nothing in is a row that says so."""
+    roster = tmp_path / "people.csv"
+    roster.write_bytes("id\tname\tSection\nada\tAda Ö\tA\nbob\tBob\tB\n".encode("utf-16"))
+    intake = scan([unfold({f"ada/{PY}": CODE, f"cy/{PY}": CODE}, tmp_path / "class")], SETTINGS, roster=roster)
+    bob = next(entry for entry in intake.entries if entry.missing)
+    assert (bob.id, bob.people[0].section, bob.files) == ("bob", "B", ())
+    assert intake.read(bob).problem.startswith("Nothing was handed in")
+
+
+@pytest.mark.parametrize(
+    ("tree", "words"),
+    [
+        ({}, "is empty"),
+        ({"a.pdf": b"%PDF", "b.docx": b"PK"}, "Nothing in"),
+        ({".DS_Store": b"x"}, "is empty"),
+        (
+            {f"ps1+x/{PY}": CODE, f"submitted/a/ps1/{PY}": CODE, f"submitted/a/ps2/{PY}": CODE, "source/": b""},
+            "several assignments",
+        ),
+        ({"submission_metadata.yml": "submission_1: [", "submission_1/a.py": CODE}, "near line 1"),
+    ],
+)
+def test_nothing_to_grade(tree: dict[str, bytes | str], words: str, tmp_path: Path) -> None:
+    """Where there is nothing to grade, the message says where and how to mend it."""
+    with pytest.raises(IntakeError, match=words):
+        scan([unfold(dict(tree), tmp_path / "class")], SETTINGS)
+
+
+def test_paths_that_lead_nowhere(tmp_path: Path) -> None:
+    """A path that does not exist, is a loop of links, or is an unreadable zip is an error that names it."""
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "bad.zip").write_bytes(b"PK\3\4")
+    for name, words in (("none", "does not exist"), ("loop", "can't be read"), ("bad.zip", "bad.zip is incomplete")):
+        with pytest.raises(IntakeError, match=words):
+            scan([tmp_path / name], SETTINGS)
+    with pytest.raises(IntakeError, match="no source 'moodel'"):
+        scan([tmp_path], SETTINGS, source="moodel")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "is empty"),
+        ("surname,grade\nx,1\n", "no column is called"),
+        ("id,name\n,Ada\n", "row 2"),
+        ("id,name\n1,Ada\n2,Bo\n1,Cy\n", "rows 2 and 4"),
+    ],
+)
+def test_roster_that_can_not_be_used(text: str, words: str, tmp_path: Path) -> None:
+    """A roster with a fault is refused with the row and the mend."""
+    roster = tmp_path / "roster.csv"
+    roster.write_text(text)
+    with pytest.raises(IntakeError, match=words):
+        scan([unfold({PY: CODE}, tmp_path / "class")], SETTINGS, roster=roster)
+
+
+def test_file_changed_after_the_scan(tmp_path: Path) -> None:
+    """A file that is gone, or has become a link, between the look and the reading is a problem, not a crash."""
+    intake = scan([unfold({f"ada/{PY}": CODE, f"bob/{PY}": CODE}, tmp_path / "class")], SETTINGS)
+    (tmp_path / "class/ada" / PY).unlink()
+    (tmp_path / "class/bob" / PY).unlink()
+    (tmp_path / "class/bob" / PY).symlink_to("/etc/hostname")
+    for entry in intake.entries:
+        assert "can't be read" in intake.read(entry).problem
+
+
+def test_large_notebook_is_read(tmp_path: Path) -> None:
+    """Saved pictures make a notebook large; it is read all the same."""
+    data = NOTEBOOK + b" " * (6 << 20)
+    intake = scan([unfold({"attention.ipynb": data}, tmp_path / "ada")], SETTINGS)
+    assert intake.read(intake.entries[0]).files[0].data == data
