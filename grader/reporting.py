@@ -35,6 +35,7 @@ LIMITS = {
     "timeout": "was stopped because it ran too long",
     "memory": "asked for more memory than it may have",
     "output": "printed more than it may",
+    "malformed": "broke the connection to the grader, or the grader broke in its process: see the detail",
 }
 
 
@@ -108,6 +109,7 @@ class Reporter:
             max_score=round(whole, 3),
             checks=results,
             problem=verdict.words if verdict.fatal else "",
+            problem_detail="\n".join(one.detail for one in session.loaded.problems if one.detail),
             place=verdict.place,
             diagnoses=diagnoses,
             conventions=[verdict.words] if verdict.words and not verdict.fatal else [],

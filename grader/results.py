@@ -158,6 +158,8 @@ class Report(Struct, kw_only=True):
     checks: list[CheckResult]
     problem: str = ""
     """Why the work could not be loaded or called at all, in words that let the student mend it."""
+    problem_detail: str = ""
+    """For staff: the student's exception text behind the problems of loading."""
     place: Place | None = None
     diagnoses: list[DiagnosisResult] = []
     conventions: list[str] = []

@@ -43,6 +43,8 @@ def understand(base: Call, got: Answer) -> Call:
 
 def _understood(base: Call, got: Answer) -> Call:
     message, tensors, layouts = got
+    if "broken" in message:
+        return replace(base, failure=Failure("malformed", "", "", trace=str(message["broken"])))
     if "failure" in message:
         failure = msgspec.convert(message["failure"], Failure)
         return replace(base, failure=failure)

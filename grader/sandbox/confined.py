@@ -121,7 +121,8 @@ class ConfinedSession:
             return msgspec.convert(got[0]["loaded"], Loaded)
         except (msgspec.ValidationError, KeyError) as error:
             self._end()
-            return _lost(Failure("malformed", "", str(error)[:500]), 0.0)
+            told = str(got[0].get("broken", error))
+            return _lost(Failure("malformed", "", clean(told, 4000)), 0.0)
 
     def _start(self) -> None:
         if self.sources.files and self.folder is None:
