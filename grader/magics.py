@@ -4,47 +4,48 @@
     %%writefile m.py           the body becomes a file           files = !ls                 files = []
     %%bash, %%html ...         left out, with a note             %time model = f()           model = f()
 
-Text inside triple-quoted strings, brackets and continued lines is never taken for a magic.
+Text inside triple-quoted strings, brackets and continued lines is never taken for a magic. Every pattern takes
+time in proportion to the text, whatever the text is.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
 
 _CODE_CELLS = frozenset(
     {"time", "timeit", "capture", "prun", "memit", "mprun", "lprun", "debug", "pdb", "snakeviz", "heat", "wandb"}
 )
 _CODE_LINES = frozenset({"time", "prun", "memit", "lprun", "mprun"})
-_CELL = re.compile(r"%%\s*(\w+)[ \t]*(.*)")
-_LINE = re.compile(r"([ \t]*)%{1,2}\s*([\w.]+)[ \t]*(.*)")
-_SHELL = re.compile(r"([ \t]*)!(.*)")
-_ASSIGNED = re.compile(r"([ \t]*)([\w.,\[\] \t]+?)[ \t]*=[ \t]*(!|%)(.*)")
-_HELP = re.compile(r"[ \t]*(\?{1,2}[\w.%*]+|%{0,2}[\w.*]+(\[[^\]]*\]|\([^)]*\))*\?{1,2})[ \t]*;?[ \t]*")
-_AUTO = re.compile(
-    r"([ \t]*)(?:(?:pip3?|conda|mamba|uv)\s+(?:install|uninstall|list|show|freeze|update|upgrade|pip)\b"
-    r"|(?:cd|ls|cat|cp|mv|mkdir|rm|rmdir|wget|curl|unzip|git|apt|apt-get|load_ext|reload_ext|autoreload"
-    r"|matplotlib|env|who|whos)\s+(?!(?:in|is|and|or|not|if|for|else)\b)[\w/.~\"-][\w/.~\"-]*\s*(?!\s*[=.(\[])).*"
+_INSTALLERS = frozenset({"pip", "pip3", "conda", "mamba", "uv"})
+_BARE = frozenset(
+    {"apt", "apt-get", "autoreload", "cat", "cd", "cp", "curl", "env", "git", "load_ext", "ls", "matplotlib", "mkdir"}
+    | {"mv", "reload_ext", "rm", "rmdir", "unzip", "wget", "who", "whos"}
 )
+"""What IPython takes for a magic or a command without a mark, or what students type as if it did."""
+_OPERATORS = frozenset({"and", "else", "for", "if", "in", "is", "not", "or"})
 _MAYBE = re.compile(r"^[ \t]*[!%?]|\?[ \t;]*$|=[ \t]*[!%]|^[ \t]*(?:>>>|In \[)", re.MULTILINE)
-_MAYBE_AUTO = re.compile(
-    r"^[ \t]*(?:pip3?|conda|mamba|uv|cd|ls|cat|cp|mv|mkdir|rm|rmdir|wget|curl|unzip|git|apt|apt-get|load_ext"
-    r"|reload_ext|autoreload|matplotlib|env|whos?)[ \t]+\S",
-    re.MULTILINE,
-)
+_MAYBE_BARE = re.compile(rf"^[ \t]*(?:{'|'.join(sorted(_INSTALLERS | _BARE))})[ \t]+[\w/.~\"-]", re.MULTILINE)
+_CELL = re.compile(r"%%[ \t]*(\w+)(.*)")
+_MAGIC = re.compile(r"%{1,2}[ \t]*([\w.]+)(.*)")
+_HELP = re.compile(r"\?{1,2}[\w.%*]+|%{0,2}[\w.*]+(?:\[[^\]]*\]|\([^)]*\))*\?{1,2}")
+_TARGET = re.compile(r"[\w.,\[\] \t]+")
+_RUN = re.compile(r"(?:\./)?([A-Za-z_][\w/]*)\.py")
 _TOKEN = re.compile(r"#.*|'''|\"\"\"|'(?:[^'\\]|\\.)*'?|\"(?:[^\"\\]|\\.)*\"?|[(\[{]|[)\]}]|\\$")
-_PROMPT = re.compile(r"^(?:>>> ?|\.\.\. ?|In \[\d*\]: ?|\s*\.{3,}: ?)")
+_PROMPT = re.compile(r">>> ?|\.\.\. ?|In \[\d*\]: ?|[ ]*\.{3,}: ?")
 
 
 @dataclass
 class Plain:
-    """`source`: Python with the line count of what it was made from; `files`: written by %%writefile."""
+    """`source`: Python with the line count of what it was made from."""
 
     source: str
-    files: dict[str, bytes] = field(default_factory=dict)
+    writes: str = ""
+    """Path that `%%writefile` names, cleaned; "" when there is none."""
+    body: bytes = b""
+    """What goes into that file."""
     appends: bool = False
-    """`%%writefile -a`: `files` go to the end of what is there."""
+    """`%%writefile -a`: it goes to the end of what is there."""
     left_out: list[str] = field(default_factory=list)
     """What was left out: "%%bash", "!pip install ..."."""
 
@@ -53,25 +54,20 @@ def plain_cell(source: str) -> Plain:
     """A code cell of a notebook without IPython's own syntax."""
     result = Plain(_dedent(source))
     lines = result.source.split("\n")
-    first = 0
-    while first < len(lines):
-        line = lines[first].strip()
-        found = _CELL.match(line)
-        if found is None and line and not line.startswith("#"):
+    for number, line in enumerate(lines):
+        found = _CELL.match(line.strip())
+        if found is None and line.strip() and not line.lstrip().startswith("#"):
             break
-        if found is not None:
-            name, rest = found[1], found[2].strip()
-            lines[first] = ""
+        if found is None:
+            continue
+        name, rest = found[1], found[2].strip()
+        lines[number] = ""
+        if name not in _CODE_CELLS:
             if name in ("writefile", "file"):
-                body = "\n".join(lines[first + 1 :])
-                _write(result, rest, body + "\n")
-                result.source = "\n" * (len(lines) - 1)
-                return result
-            if name not in _CODE_CELLS:
-                result.left_out.append(f"%%{name}")
-                result.source = "\n" * (len(lines) - 1)
-                return result
-        first += 1
+                _write(result, rest, "\n".join(lines[number + 1 :]) + "\n")
+            result.left_out.append(f"%%{name}" + (f" {result.writes} (kept as a file)" if result.writes else ""))
+            result.source = "\n" * (len(lines) - 1)
+            return result
     result.source = "\n".join(lines)
     return _plain_lines(result)
 
@@ -82,27 +78,25 @@ def plain_file(source: str) -> Plain:
 
 
 def _plain_lines(result: Plain) -> Plain:
-    if not _MAYBE.search(result.source) and not _MAYBE_AUTO.search(result.source):
+    if not _MAYBE.search(result.source) and not _MAYBE_BARE.search(result.source):
         return result
     lines = _without_prompts(result.source.split("\n"))
     state = _State()
     number = 0
     while number < len(lines):
-        if state.inside:
-            state.read(lines[number])
-            number += 1
-            continue
-        plain = _replace(lines[number], result.left_out)
+        line = lines[number]
+        plain = None if state.inside else _replacement(line.strip())
         if plain is None:
-            state.read(lines[number])
+            state.read(line)
             number += 1
             continue
+        if plain == "pass" or plain.endswith(" = []"):
+            result.left_out.append(_short(line))
+        lines[number] = line[: len(line) - len(line.lstrip())] + plain
         # A shell line goes on for as long as lines end in a backslash.
-        while lines[number].rstrip().endswith("\\") and number + 1 < len(lines):
-            lines[number] = plain
-            plain = ""
+        while line.endswith("\\") and number + 1 < len(lines):
             number += 1
-        lines[number] = plain
+            line, lines[number] = lines[number], ""
         number += 1
     result.source = "\n".join(lines)
     return result
@@ -156,30 +150,28 @@ def _unescaped(line: str, quote: str, at: int) -> int:
         at = end + 1
 
 
-def _replace(line: str, left_out: list[str]) -> str | None:
-    """The Python that takes the place of a line in IPython's syntax; None when it is Python already."""
-    found = _SHELL.match(line)
-    if found:
-        left_out.append(_short(line))
-        return f"{found[1]}pass"
-    found = _LINE.match(line)
-    if found:
-        indent, name, rest = found.groups()
+def _replacement(code: str) -> str | None:
+    """The Python that takes the place of a statement in IPython's syntax; None when it is Python already."""
+    if code.startswith("!"):
+        return "pass"
+    magic = _MAGIC.match(code)
+    if magic:
+        name, rest = magic[1], magic[2].strip()
         if name in _CODE_LINES and rest and not rest.startswith("-"):
-            return f"{indent}{rest}"
-        if name == "run" and re.fullmatch(r"[\w/.]+\.py", rest.strip()):
-            module = ".".join(part for part in PurePosixPath(rest.strip()).with_suffix("").parts if part != ".")
-            return f"{indent}from {module} import *" if re.fullmatch(r"[\w.]+", module) else f"{indent}pass"
-        left_out.append(_short(line))
-        return f"{indent}pass"
-    found = _ASSIGNED.match(line)
-    if found:
-        left_out.append(_short(line))
-        return f"{found[1]}{found[2]} = []"
-    if _HELP.fullmatch(line) or _AUTO.fullmatch(line):
-        left_out.append(_short(line))
-        return f"{line[: len(line) - len(line.lstrip())]}pass"
-    return None
+            return rest
+        script = _RUN.fullmatch(rest) if name == "run" else None
+        return f"from {script[1].replace('/', '.')} import *" if script else "pass"
+    target, equals, value = code.partition("=")
+    if equals and value.lstrip().startswith(("!", "%")) and _TARGET.fullmatch(target):
+        return f"{target.strip()} = []"
+    if code.rstrip("; \t").endswith("?") or code.startswith("?"):
+        return "pass" if _HELP.fullmatch(code.rstrip("; \t")) else None
+    words = code.split(maxsplit=2)
+    if len(words) < 2 or words[1] in _OPERATORS:
+        return None
+    if words[0] in _INSTALLERS:
+        return "pass" if words[1].isalpha() else None
+    return "pass" if words[0] in _BARE and re.match(r"[\w/.~\"-]", words[1]) and not equals else None
 
 
 def _short(line: str) -> str:
@@ -191,7 +183,7 @@ def _without_prompts(lines: list[str]) -> list[str]:
     first = next((line for line in lines if line.strip()), "")
     if not re.match(r">>> |In \[\d*\]: ", first):
         return lines
-    return [_PROMPT.sub("", line) for line in lines]
+    return [line[found.end() :] if (found := _PROMPT.match(line)) else line for line in lines]
 
 
 def _dedent(source: str) -> str:
@@ -200,17 +192,16 @@ def _dedent(source: str) -> str:
     indent = first[: len(first) - len(first.lstrip())]
     if not indent:
         return source
-    return "\n".join(line[len(indent) :] if line.startswith(indent) else line for line in source.split("\n"))
+    return "\n".join(line.removeprefix(indent) for line in source.split("\n"))
 
 
 def _write(result: Plain, rest: str, body: str) -> None:
-    """%%writefile [-a] PATH: kept under the part of PATH that lies inside the submission."""
-    result.appends = bool(re.match(r"(-a|--append)\s", rest))
-    path = rest.split()[-1].strip("\"'") if rest else ""
-    parts = [part for part in path.replace("\\", "/").split("/") if part not in ("", ".", "..", "~", "content")]
-    if not parts:
-        result.left_out.append("%%writefile")
+    """%%writefile [-a] PATH: kept under the part of PATH that can lie inside a submission."""
+    words = rest.split()
+    path = words[-1].strip("\"'").replace("\\", "/") if words else ""
+    parts = [part for part in path.split("/") if part not in ("", ".", "..", "~", "content", "drive", "MyDrive")]
+    if not parts or len(parts) > 8 or not all(part.isprintable() and len(part) <= 60 for part in parts):
         return
-    name = "/".join(parts)
-    result.files[name] = body.encode("utf-8", "replace")
-    result.left_out.append(f"%%writefile {name} (kept as a file)")
+    result.writes = "/".join(parts)
+    result.body = body.encode("utf-8", "replace")
+    result.appends = words[0] in ("-a", "--append")

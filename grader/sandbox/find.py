@@ -10,7 +10,9 @@ from grader.sandbox.failure import place
 from grader.sandbox.names import Function
 from grader.sandbox.program import Program
 
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+FAR = 9
+"""Rank of what resembles the entry in nothing but the number of its parameters."""
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _MOST = 8
 
 
@@ -20,19 +22,26 @@ def parameters(args: ast.arguments, *, method: bool = False) -> list[str]:
     positional = [*args.posonlyargs, *args.args]
     without = len(positional) - len(args.defaults)
     for number, arg in enumerate(positional):
-        default = args.defaults[number - without] if number >= without else None
-        written.append(arg.arg if default is None else f"{arg.arg}={ast.unparse(default)[:60]}")
-        if args.posonlyargs and number == len(args.posonlyargs) - 1:
+        written.append(_parameter(arg, args.defaults[number - without] if number >= without else None))
+        if number == len(args.posonlyargs) - 1:
             written.append("/")
     if args.vararg:
         written.append(f"*{args.vararg.arg}")
     elif args.kwonlyargs:
         written.append("*")
-    for arg, default in zip(args.kwonlyargs, args.kw_defaults, strict=True):
-        written.append(arg.arg if default is None else f"{arg.arg}={ast.unparse(default)[:60]}")
+    written += [_parameter(arg, default) for arg, default in zip(args.kwonlyargs, args.kw_defaults, strict=True)]
     if args.kwarg:
         written.append(f"**{args.kwarg.arg}")
     return written[1:] if method and positional else written
+
+
+def _parameter(arg: ast.arg, default: ast.expr | None) -> str:
+    if default is None:
+        return arg.arg
+    try:
+        return f"{arg.arg}={ast.unparse(default)[:60]}"
+    except RecursionError:
+        return f"{arg.arg}=..."
 
 
 def is_stub(body: Sequence[ast.stmt]) -> bool:
@@ -42,14 +51,14 @@ def is_stub(body: Sequence[ast.stmt]) -> bool:
     for node in body:
         if isinstance(node, ast.Pass) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
             continue
-        if unfinished(node):
+        if is_unfinished(node):
             return True
-        if isinstance(node, ast.Assign) and _nothing(node.value):
+        if isinstance(node, ast.Assign) and _is_nothing(node.value):
             empty.update(target.id for target in node.targets if isinstance(target, ast.Name))
         elif isinstance(node, ast.Return):
             values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
             return all(
-                value is None or _nothing(value) or (isinstance(value, ast.Name) and value.id in empty)
+                value is None or _is_nothing(value) or (isinstance(value, ast.Name) and value.id in empty)
                 for value in values
             )
         else:
@@ -57,7 +66,7 @@ def is_stub(body: Sequence[ast.stmt]) -> bool:
     return True
 
 
-def unfinished(node: ast.stmt) -> bool:
+def is_unfinished(node: ast.stmt) -> bool:
     """`raise NotImplementedError`, with or without a text."""
     if not isinstance(node, ast.Raise) or node.exc is None:
         return False
@@ -65,34 +74,38 @@ def unfinished(node: ast.stmt) -> bool:
     return isinstance(raised, ast.Name) and raised.id == "NotImplementedError"
 
 
-def _nothing(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value in (None, ...)
+def _is_nothing(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and (node.value is None or node.value is ...)
 
 
-def definition(program: Program, name: str) -> Found | None:
-    """The last function or class called `name` at top level, as written."""
+def definition(program: Program, name: str) -> tuple[int, Function] | None:
+    """(unit, node) of the last function called `name` at top level."""
     last = None
-    for found in candidates(program):
-        if found.name == name:
-            last = found
+    for unit, node in program.definitions():
+        if node.name == name and isinstance(node, FUNCTIONS):
+            last = (unit, node)
     return last
 
 
+def written(program: Program, unit: int, node: Function) -> Found:
+    """A function as it is written."""
+    return Found(
+        name=node.name,
+        kind="function",
+        parameters=parameters(node.args),
+        stub=is_stub(node.body),
+        place=place(program.units[unit], node.lineno),
+    )
+
+
 def candidates(program: Program) -> Iterator[Found]:
-    """Everything callable that the student defines at top level, in the order written."""
+    """Everything callable that the student defines at top level: functions, classes, their methods, instances."""
     classes: dict[str, Found] = {}
     for unit, node in program.definitions():
-        spot = place(program.units[unit], node.lineno)
-        if isinstance(node, _FUNCTIONS):
-            yield Found(
-                name=node.name,
-                kind="function",
-                parameters=parameters(node.args),
-                stub=is_stub(node.body),
-                place=spot,
-            )
+        if isinstance(node, FUNCTIONS):
+            yield written(program, unit, node)
             continue
-        methods = {item.name: item for item in node.body if isinstance(item, _FUNCTIONS)}
+        methods = {item.name: item for item in node.body if isinstance(item, FUNCTIONS)}
         called = methods.get("forward") or methods.get("__call__")
         if called is not None:
             classes[node.name] = _method(program, unit, node.name, called)
@@ -130,28 +143,38 @@ def others(program: Program, entry: Entry) -> list[Found]:
     for number, found in enumerate(last.values()):
         if found.name == entry.function and found.kind != "class":
             continue
-        rank = _rank(found, entry)
+        near = rank(found, entry)
         takes = sum(parameter not in ("/", "*") for parameter in found.parameters)
-        if rank == 9 and (takes < least or found.name.partition(".")[2]):
+        if near == FAR and (takes < least or "." in found.name):
             continue
-        ranked.append((found.stub, rank, takes < least, number, found))
-    ranked.sort(key=lambda item: item[:4])
-    return [item[4] for item in ranked[:_MOST]]
+        ranked.append(((found.stub, near, takes < least, number), found))
+    return [found for _, found in sorted(ranked, key=lambda pair: pair[0])[:_MOST]]
 
 
-def _rank(found: Found, entry: Entry) -> int:
-    """0 for the very name ... 8 for a name with a word in common, 9 for none."""
+def rank(found: Found, entry: Entry) -> int:
+    """How far a name is from the entry's: 0 the same, 1 to 4 an alias, 5 the same but for case and underscores,
+    6 a word in common, 7 a class that can be called, FAR nothing in common."""
     names = [entry.function, *entry.aliases]
-    for name in {found.name, found.name.rpartition(".")[2]}:
-        if name in names:
-            return min(names.index(name), 4)
-    plain = _plain(found.name.rpartition(".")[2])
+    last = found.name.rpartition(".")[2]
+    if last in names:
+        return min(names.index(last), 4)
+    plain = _plain(last)
     if plain in map(_plain, names):
         return 5
     words = {word for name in names if name != "forward" for word in name.lower().split("_") if len(word) > 3}
     if any(word in plain for word in words):
         return 6
-    return 7 if found.kind != "function" and "." not in found.name else 9
+    return 7 if found.kind != "function" and "." not in found.name else FAR
+
+
+def hidden(program: Program, name: str) -> tuple[int, ast.AST, Function] | None:
+    """A function called `name` that stands inside another function or a loop: (unit, what it is in, node)."""
+    for statement in program.statements:
+        for outer in ast.walk(statement.node):
+            for node in getattr(outer, "body", []) if isinstance(getattr(outer, "body", None), list) else []:
+                if isinstance(node, FUNCTIONS) and node.name == name and not isinstance(outer, ast.ClassDef):
+                    return statement.unit, outer, node
+    return None
 
 
 def _plain(name: str) -> str:

@@ -6,8 +6,8 @@ output = namespace.function(entry.function)(Q, K, V)      # may raise anything: 
 
 from __future__ import annotations
 
-import ast
 import inspect
+import linecache
 import sys
 import time
 import warnings
@@ -16,13 +16,15 @@ from pathlib import PurePosixPath
 from types import FunctionType, ModuleType
 from typing import Any
 
-from grader.entry import Entry, Found, Loaded, Problem, Unit
+from grader.decoding import decode
+from grader.entry import Entry, Found, Loaded, Unit
 from grader.results import Place
 from grader.sandbox import banned as banned_names
-from grader.sandbox import find
-from grader.sandbox.execution import Code, Workspace
+from grader.sandbox import explain, find, words
+from grader.sandbox.execution import Code
 from grader.sandbox.failure import describe, place
 from grader.sandbox.siblings import Siblings, is_ours
+from grader.sandbox.workspace import Workspace
 
 __all__ = ["Namespace", "describe", "load"]
 
@@ -48,13 +50,15 @@ class Namespace:
         return self._made[name]
 
     def release(self) -> None:
-        """Take back the import hook and the student's modules (for a process that lives on)."""
+        """Take back the import hook, the student's modules and their source lines (for a process that lives on)."""
         if self._finder in sys.meta_path:
             sys.meta_path.remove(self._finder)
         own = [code.module for code in self._work.modules]
         for name, module in list(sys.modules.items()):
             if is_ours(module) or any(module is mine for mine in own):
                 del sys.modules[name]
+        for name in self._work.sources:
+            linecache.cache.pop(name, None)
 
     def _find(self, name: str) -> Callable[..., Any]:
         head, _, method = name.partition(".")
@@ -76,7 +80,7 @@ class Namespace:
             value = getattr(value, method)
         if not callable(value):
             raise TypeError(f"{name!r} is a {type(value).__name__}, not a function")
-        return value  # type: ignore[no-any-return]
+        return value  # type: ignore[no-any-return]  # it is whatever the student made
 
 
 def load(
@@ -91,21 +95,35 @@ def load(
     started = time.perf_counter()
     work = Workspace(files)
     main = units[0].file if units else "submission.py"
-    folder = str(PurePosixPath(main).parent).strip(".")
-    finder = Siblings(files, folder, work.run_sibling)
+
+    def run_sibling(module: ModuleType, path: str, data: bytes) -> None:
+        """One of the student's other files; its statements run when their names are used."""
+        code = Code([Unit(path, None, decode(data).text)], module, work)
+        if code.unreadable:
+            raise ImportError(f"{path} can't be read", name=module.__name__, path=path)
+
+    finder = Siblings(files, str(PurePosixPath(main).parent).strip("."), run_sibling)
     sys.meta_path.insert(0, finder)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         code = Code(units, _main_module(main), work)
-        needed = code.need([entry.function])
-        found = _entry(code, work, entry)
+        code.need([entry.function])
+        try:
+            found = _entry(code, work, entry)
+        except BaseException as error:  # looking at an object of theirs can run code of theirs
+            found = None
+            work.problems.append(words.exception(error, place(units[0], 1)))
     others = find.others(code.program, entry)
-    problems = [*work.problems, *_missing_function(code, entry, found, others)]
+    problems = work.problems
+    if found is not None and found.stub:
+        problems.append(explain.stub(code.program, found, entry))
+    elif found is None and not code.unreadable and not code.failures:
+        problems.append(explain.missing(code.program, entry, others))
     loaded = Loaded(
         entry=found,
         others=others,
-        problems=problems,
-        notes=_left_out(code, set(needed)),
+        problems=list(problems),
+        notes=[*work.notes, *explain.left_out(code.program, code.done)],
         banned=_banned(work, banned),
         seconds=time.perf_counter() - started,
     )
@@ -127,6 +145,12 @@ def _entry(code: Code, work: Workspace, entry: Entry) -> Found | None:
     """What stands under the entry's name, if it can be called."""
     name = entry.function
     value = code.module.__dict__.get(name)
+    definition = find.definition(code.program, name)
+    if not callable(value) and value is not None and definition is not None:
+        # `f = f(Q, K, V)` further down put a result in place of the function.
+        code.run_again(definition[1], definition[0])
+        work.notes.append(f"`{name}` is given another value after its definition; the definition was graded.")
+        value = code.module.__dict__.get(name)
     if value is None or isinstance(value, type) or not callable(value):
         return None
     inner = value
@@ -134,91 +158,34 @@ def _entry(code: Code, work: Workspace, entry: Entry) -> Found | None:
         inner = getattr(inner, "__wrapped__", inner)
     if isinstance(inner, FunctionType):
         for module in work.modules:
-            found = find.definition(module.program, inner.__name__)
-            if found is not None and found.kind == "function" and inner.__globals__ is module.module.__dict__:
+            known = find.definition(module.program, inner.__name__)
+            if known is not None and inner.__globals__ is module.module.__dict__:
+                found = find.written(module.program, *known)
                 return Found(
-                    name=name,
-                    kind="function",
-                    parameters=found.parameters,
-                    stub=found.stub,
-                    place=found.place,
+                    name=name, kind="function", parameters=found.parameters, stub=found.stub, place=found.place
                 )
-    written = find.definition(code.program, name)
-    if written is not None:
-        return written
-    return Found(
-        name=name,
-        kind="function" if inspect.isroutine(value) else "instance",
-        parameters=_signature(value),
-        stub=False,
-    )
+    if definition is not None:
+        return find.written(code.program, *definition)
+    routine = inspect.isroutine(value)
+    return Found(name=name, kind="function" if routine else "instance", parameters=_signature(value), stub=False)
 
 
 def _signature(value: Callable[..., Any]) -> list[str]:
     try:
-        signature = inspect.signature(value)
-        return [str(parameter.replace(annotation=parameter.empty)) for parameter in signature.parameters.values()]
+        found = inspect.signature(value).parameters.values()
+        return [str(parameter.replace(annotation=parameter.empty)) for parameter in found]
     except Exception:
         return ["?"]
-
-
-def _missing_function(code: Code, entry: Entry, found: Found | None, others: Sequence[Found]) -> list[Problem]:
-    """Why there is nothing to call, or nothing written yet, when no other problem says so."""
-    line = f"def {entry.function}({', '.join(entry.arguments)}):"
-    if found is not None and found.stub:
-        at = (
-            ""
-            if found.place is None
-            else f" (line {found.place.line}"
-            + (f" of cell {found.place.cell})" if found.place.cell is not None else ")")
-        )
-        message = (
-            f"`{entry.function}`{at} is not written yet: its body is still the one from the starter file. "
-            "Replace `raise NotImplementedError`, `pass` or `...` by your own code, save the file, "
-            "and hand it in again."
-        )
-        return [Problem(kind="stub", message=message, place=found.place)]
-    if found is not None or code.unreadable or code.failures:
-        return []
-    if not others:
-        message = f"No function called `{entry.function}` was found. It must stand at the left margin: `{line}`"
-        return [Problem(kind="no_function", message=message)]
-    like = others[0]
-    message = (
-        f"No function called `{entry.function}` was found. The closest is `{like.name}`. "
-        f"Rename it, or define the function at the left margin: `{line}`"
-    )
-    return [Problem(kind="no_function", message=message, place=like.place)]
-
-
-def _left_out(code: Code, needed: set[int]) -> list[str]:
-    """One sentence on the top-level code that did not run because the function does not need it."""
-    spots: dict[str, None] = {}
-    for number, statement in enumerate(code.program.statements):
-        node = statement.node
-        text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-        defines = isinstance(
-            node,
-            (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Pass),
-        )
-        if number not in needed and number not in code.done and not text and not defines:
-            unit = code.program.units[statement.unit]
-            spots[f"cell {unit.cell}" if unit.cell is not None else f"line {node.lineno}"] = None
-    if not spots:
-        return []
-    shown = list(spots)[:8]
-    more = f" and {len(spots) - len(shown)} more places" if len(spots) > len(shown) else ""
-    return [f"Not run, because the function does not need it: {', '.join(shown)}{more}."]
 
 
 def _banned(work: Workspace, banned: Sequence[str]) -> list[Place]:
     """Lines that name something banned, in the code that was loaded."""
     places: list[Place] = []
     for code in work.modules:
-        program = code.program
-        for index, unit in enumerate(program.units):
+        statements = code.program.statements
+        for index, unit in enumerate(code.program.units):
             if banned and banned_names.mentions(unit.source, banned):
-                nodes = [program.statements[n].node for n in sorted(code.done) if program.statements[n].unit == index]
-                for line in banned_names.lines(nodes, banned, program.libraries(), program.own()):
-                    places.append(place(unit, line))
+                loaded = [statements[number].node for number in sorted(code.done) if statements[number].unit == index]
+                lines = banned_names.lines(code.program, loaded, banned, work.own)
+                places.extend(place(unit, line) for line in lines)
     return places

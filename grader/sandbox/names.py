@@ -46,8 +46,12 @@ def children(node: ast.AST) -> Iterable[ast.AST]:
                     yield item
 
 
-def scope(nodes: Iterable[ast.AST]) -> Names:
-    """The names of the scope that `nodes` are the body of."""
+def scope(nodes: Iterable[ast.AST], *, annotations: bool = True, function: bool = False) -> Names:
+    """The names of the scope that `nodes` are the body of.
+
+    `annotations`: whether Python evaluates them at all; `function`: the scope is a function's, whose local
+    variables' annotations it never evaluates.
+    """
     names = Names()
     stack = list(nodes)
     while stack:
@@ -57,7 +61,7 @@ def scope(nodes: Iterable[ast.AST]) -> Names:
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             names.stores.add(node.name)
             names.inner.append(node)
-            stack.extend(_evaluated_outside(node))
+            stack.extend(_evaluated_outside(node, annotations))
         elif isinstance(node, ast.Lambda):
             names.inner.append(node)
             stack.extend(_defaults(node.args))
@@ -69,6 +73,9 @@ def scope(nodes: Iterable[ast.AST]) -> Names:
         elif isinstance(node, ast.Global):
             names.declared.update(node.names)
         else:
+            if isinstance(node, ast.AnnAssign) and (function or not annotations):
+                stack.extend([node.target, *([node.value] if node.value is not None else [])])
+                continue
             if isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load):
                 names.touches.add(root(node))
             elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
@@ -82,12 +89,12 @@ def scope(nodes: Iterable[ast.AST]) -> Names:
     return names
 
 
-def reads(nodes: Iterable[ast.AST]) -> set[str]:
+def reads(nodes: Iterable[ast.AST], *, annotations: bool = True) -> set[str]:
     """Every global name that running `nodes`, or later calling what they define, may look up."""
-    names = scope(nodes)
-    found = names.loads | names.declared
+    names = scope(nodes, annotations=annotations)
+    found = set(names.loads)
     for inner in names.inner:
-        found |= _free(inner)
+        found |= _free(inner, annotations)
     return found
 
 
@@ -96,23 +103,23 @@ def imported(node: ast.Import | ast.ImportFrom) -> set[str]:
     return {alias.asname or alias.name.partition(".")[0] for alias in node.names}
 
 
-def _free(node: ast.AST) -> set[str]:
+def _free(node: ast.AST, annotations: bool) -> set[str]:
     """The names that an inner scope looks up outside itself."""
     own: set[str] = set()
     if isinstance(node, ast.Lambda):
-        names, own = scope([node.body]), parameters(node.args)
+        names, own = scope([node.body], annotations=annotations), parameters(node.args)
     elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        names, own = scope(node.body), parameters(node.args)
+        names, own = scope(node.body, annotations=annotations, function=True), parameters(node.args)
     elif isinstance(node, ast.ClassDef):
-        names = scope(node.body)
+        names = scope(node.body, annotations=annotations)
     else:
-        names = scope(children(node))
+        names = scope(children(node), annotations=annotations)
     own = (own | names.stores) - names.declared
-    found = (names.loads - own) | names.declared
+    found = names.loads - own
     # A class body's names are not visible inside its methods.
     hidden = set() if isinstance(node, ast.ClassDef) else own
     for inner in names.inner:
-        found |= _free(inner) - hidden
+        found |= _free(inner, annotations) - hidden
     return found
 
 
@@ -126,12 +133,14 @@ def _defaults(args: ast.arguments) -> list[ast.AST]:
     return [*args.defaults, *(default for default in args.kw_defaults if default is not None)]
 
 
-def _evaluated_outside(node: Function | ast.ClassDef) -> list[ast.AST]:
+def _evaluated_outside(node: Function | ast.ClassDef, annotations: bool) -> list[ast.AST]:
     """What a definition evaluates in the scope around it: decorators, defaults, annotations, bases."""
     if isinstance(node, ast.ClassDef):
         return [*node.decorator_list, *node.bases, *node.keywords]
     args = node.args
-    every = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
-    annotations = [arg.annotation for arg in every if arg is not None and arg.annotation is not None]
-    returns = [node.returns] if node.returns is not None else []
-    return [*node.decorator_list, *_defaults(args), *annotations, *returns]
+    found = [*node.decorator_list, *_defaults(args)]
+    if annotations:
+        every = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
+        found += [arg.annotation for arg in every if arg is not None and arg.annotation is not None]
+        found += [node.returns] if node.returns is not None else []
+    return found

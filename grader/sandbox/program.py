@@ -8,14 +8,15 @@ written; the rest is left alone.
 from __future__ import annotations
 
 import ast
-import builtins
-from collections.abc import Iterable, Iterator, Sequence
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from grader.entry import Unit
 from grader.sandbox import names
 
-Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _DYNAMIC = frozenset({"globals", "eval", "exec"})
@@ -40,15 +41,20 @@ class Statement:
 
 
 class Program:
-    """The statements of all units that could be parsed, in the order written."""
+    """The statements of all units that could be parsed, in the order written.
 
-    def __init__(self, units: Sequence[Unit], trees: Sequence[ast.Module | None]) -> None:
+    `annotations`: whether Python evaluates annotations (not after `from __future__ import annotations`).
+    """
+
+    def __init__(self, units: Sequence[Unit], trees: Sequence[ast.Module | None], *, annotations: bool = True) -> None:
         self.units = units
         self.statements = [
             statement for index, tree in enumerate(trees) if tree is not None for statement in _split(index, tree)
         ]
         self.binders: dict[str, list[int]] = {}
+        """Name -> numbers of the statements that bind it; "*" -> the star imports."""
         self._changers: dict[str, list[int]] = {}
+        self._annotations = annotations
         for number, statement in enumerate(self.statements):
             for name in statement.binds:
                 self.binders.setdefault(name, []).append(number)
@@ -62,21 +68,21 @@ class Program:
                 if isinstance(node, _DEFINITIONS):
                     yield statement.unit, node
 
-    def own(self) -> set[str]:
-        """The names of the student's own functions and classes."""
-        return {node.name for _, node in self.definitions()}
+    def libraries(self, own: Callable[[str], bool]) -> set[str]:
+        """Names that stand for an imported library or a part of it: "torch", "F", or `f` after `f = F`.
 
-    def libraries(self) -> set[str]:
-        """Names that stand for an imported library or a part of it: "torch", "F", or `f` after `f = F`."""
-        found = {"*"}
+        `own` tells whether a module is a file of the student's; "*" is there after `from torch... import *`.
+        """
+        found: set[str] = set()
         for statement in self.statements:
             node = statement.node
-            if isinstance(node, (ast.Import, ast.ImportFrom)) or (
-                isinstance(node, ast.Assign)
-                and isinstance(node.value, (ast.Name, ast.Attribute))
-                and names.root(node.value) in found
-            ):
-                found |= statement.binds
+            if isinstance(node, ast.Import):
+                found |= {alias.asname or alias.name.partition(".")[0] for alias in node.names if not own(alias.name)}
+            elif isinstance(node, ast.ImportFrom):
+                if node.module and not node.level and not own(node.module):
+                    found |= statement.binds
+            elif isinstance(node, ast.Assign) and isinstance(node.value, (ast.Name, ast.Attribute)):
+                found |= statement.binds if names.root(node.value) in found else set()
         return found
 
     def needed(self, roots: Iterable[str]) -> list[int]:
@@ -90,27 +96,34 @@ class Program:
                 continue
             seen.add(name)
             if name in _DYNAMIC and name not in self.binders:
-                # The code looks names up by text: anything cheap may be meant.
-                todo.extend(bound for bound in self.binders if bound != "*")
+                # The code looks names up by text: anything may be meant that is cheap.
+                todo.extend(self._cheap_names())
             for number in self._sources(name):
                 if number not in chosen:
                     chosen.add(number)
-                    todo.extend(names.reads([self.statements[number].node]))
+                    with contextlib.suppress(RecursionError):  # nobody nests functions that deeply in earnest
+                        todo.extend(names.reads([self.statements[number].node], annotations=self._annotations))
         return sorted(chosen)
 
     def _sources(self, name: str) -> list[int]:
-        """The statements that give `name` its value."""
-        binders = self.binders.get(name, [])
+        """Numbers of the statements that give `name` its value."""
+        binders = self.binders.get(name)
+        if binders is None:
+            # A library's `sum` may replace the built-in one.
+            return [] if name.startswith("__") else self.binders.get("*", [])
+        chosen = [number for number in binders if self.statements[number].simple]
+        if not chosen:
+            chosen = [number for number in binders if not self.statements[number].guarded] or binders
+        if all(isinstance(self.statements[number].node, (ast.Import, ast.ImportFrom)) for number in chosen):
+            return chosen  # settings of a library, such as plt.rcParams[...] = ..., are not needed
         changers = self._changers.get(name, [])
-        simple = [number for number in binders if self.statements[number].simple]
-        if not simple:
-            slow = [number for number in binders if not self.statements[number].guarded]
-            simple = slow or binders
-        if not simple and not hasattr(builtins, name):
-            return self.binders.get("*", [])
-        if all(isinstance(self.statements[number].node, (ast.Import, ast.ImportFrom)) for number in simple):
-            return simple  # settings of a library, such as plt.rcParams[...] = ..., are not needed
-        return simple + [number for number in changers if not self.statements[number].guarded]
+        return chosen + [number for number in changers if not self.statements[number].guarded]
+
+    def _cheap_names(self) -> Iterator[str]:
+        for name, binders in self.binders.items():
+            nodes = (self.statements[number].node for number in binders)
+            if name != "*" and all(isinstance(node, (*_DEFINITIONS, ast.Assign, ast.AnnAssign)) for node in nodes):
+                yield name
 
 
 def _split(unit: int, tree: ast.Module) -> Iterator[Statement]:
@@ -124,9 +137,8 @@ def _split(unit: int, tree: ast.Module) -> Iterator[Statement]:
         elif isinstance(node, _DEFINITIONS):
             yield Statement(unit, node, {node.name}, set())
         elif isinstance(node, ast.If) and _is_main_guard(node.test):
-            opened = ast.copy_location(
-                ast.If(test=ast.copy_location(ast.Constant(True), node.test), body=node.body, orelse=[]), node
-            )
+            always = ast.copy_location(ast.Constant(True), node.test)
+            opened = ast.copy_location(ast.If(test=always, body=node.body, orelse=[]), node)
             yield Statement(unit, opened, names.scope(node.body).stores, set(), guarded=True)
         else:
             found = names.scope([node])
@@ -153,15 +165,17 @@ def _called_on(node: ast.stmt) -> set[str]:
         changed.add(names.root(call.func))
         if call.func.attr.endswith("_"):
             changed.update(names.root(argument) for argument in call.args)
-    return changed - {""}
+    return changed
 
 
 def _flat(nodes: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
     """The statements, and those inside `if`, `try` and `with`, but not inside definitions or loops."""
-    for node in nodes:
+    stack = [*nodes][::-1]
+    while stack:
+        node = stack.pop()
         yield node
         if isinstance(node, (ast.If, ast.With, ast.Try)):
-            for block in ("body", "orelse", "finalbody"):
-                yield from _flat(getattr(node, block, []))
+            inner = [*node.body, *getattr(node, "orelse", []), *getattr(node, "finalbody", [])]
             for handler in getattr(node, "handlers", []):
-                yield from _flat(handler.body)
+                inner += handler.body
+            stack.extend(reversed(inner))

@@ -6,7 +6,7 @@ import re
 
 from grader.entry import Problem, Unit
 from grader.results import Place
-from grader.sandbox.failure import describe, place, where
+from grader.sandbox.failure import describe, place, text_of, where
 
 IMPORTS = {
     "torch": "import torch",
@@ -116,6 +116,15 @@ def exception(error: BaseException, spot: Place) -> Problem:
     return Problem(kind="exception", message=message.strip(), place=spot, detail=failure.trace)
 
 
+def annotation(error: BaseException, spot: Place) -> str:
+    """A note: only an annotation needed the name, so the function works without it."""
+    name = missing_package(error) if isinstance(error, ImportError) else _name(error)
+    return (
+        f"The definition at {where(spot)} names `{name}` in an annotation, and nothing defines it. The annotation was "
+        f"ignored. {missing_name(name)}"
+    )
+
+
 def missing_package(error: ImportError) -> str:
     """The top-level package that an import did not find."""
     try:
@@ -131,10 +140,16 @@ def missing_name(name: str) -> str:
     return f"Nothing before this line defines `{name}`: define it, import it, or correct its spelling."
 
 
+def _name(error: BaseException) -> str:
+    found = re.search(r"name '(\w+)'", text_of(error))
+    return found[1] if found else "?"
+
+
 def _mend(error: BaseException) -> str:
     if isinstance(error, NameError):
-        found = re.search(r"name '(\w+)'", str(error))
-        return missing_name(found[1]) if found else ""
+        return missing_name(_name(error))
+    if isinstance(error, EOFError):
+        return "Write the value into the code instead of asking for it."
     if isinstance(error, ImportError):
         return "Check the spelling of what is imported and where it comes from."
     if isinstance(error, (SystemExit, KeyboardInterrupt)):
