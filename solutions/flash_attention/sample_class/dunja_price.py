@@ -1,0 +1,18 @@
+import math
+import torch
+
+
+def flash_attention(Q, K, V, block_size):
+    m = torch.full(Q.shape[:-1] + (1,), float("-inf"), dtype=Q.dtype, device=Q.device)
+    l = torch.zeros_like(m)
+    acc = torch.zeros(Q.shape[:-1] + V.shape[-1:], dtype=Q.dtype, device=Q.device)
+    for b in range(K.shape[-2] // block_size):
+        rows = slice(b * block_size, (b + 1) * block_size)
+        s = Q @ K[..., rows, :].transpose(-2, -1) / math.sqrt(Q.shape[-1])
+        m_new = torch.maximum(m, s.max(dim=-1, keepdim=True).values)
+        p = torch.exp(s - m_new)
+        alpha = torch.exp(m - m_new)
+        l = alpha * l + p.sum(dim=-1, keepdim=True)
+        acc = alpha * acc + p @ V[..., rows, :]
+        m = m_new
+    return acc / l, (m + torch.log(l)).squeeze(-1)
