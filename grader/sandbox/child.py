@@ -53,6 +53,9 @@ class StudentProcess:
             null = os.open(os.devnull, os.O_RDONLY)
             for source, target in ((null, 0), (output, 1), (output, 2)):
                 os.dup2(source, target)
+            # Whatever the grader's own streams were: a student prints to the pipe, and no character breaks it.
+            sys.stdout = open(1, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: PTH123, SIM115
+            sys.stderr = sys.stdout
             assert self.plan is not None
             policy = msgspec.convert(options["policy"], confine.Policy)
             layers = confine.apply(self.plan, policy, keep_fds=(channel.fileno(),))

@@ -152,9 +152,11 @@ class ConfinedSession:
             return failure or Failure("closed", "", "")
         self.channel.close()
         self.channel = None
-        death = self.sandbox.zygote.reap(self.pid)
-        self._drain()
-        os.close(self.reader)
+        try:
+            death = self.sandbox.zygote.reap(self.pid)
+            self._drain()
+        finally:
+            os.close(self.reader)
         confine.sweep(self.pid, self.layers)
         self.deaths.append(death)
         return failure or _named(death)

@@ -1,0 +1,192 @@
+"""The confined sandbox: a process of its own, limits by our clock, and a true name for every end."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+import torch
+
+from grader import source
+from grader.assignment import Limits, Settings
+from grader.entry import Entry
+from grader.errors import SandboxError
+from grader.sandbox import zygote
+from grader.sandbox.child import StudentProcess
+from grader.sandbox.confined import ConfinedSandbox, ConfinedSession
+from grader.sandbox.zygote import Zygote
+from grader.submission import SourceFile
+
+SETTINGS = Settings(
+    title="Any function",
+    entry=Entry(function="f", arguments=["x"], returns=["y"]),
+    limits=Limits(load_seconds=2, call_seconds=1, total_seconds=5, memory_mb=256, output_mb=1),
+)
+
+
+@pytest.fixture(scope="module")
+def root() -> Iterator[Zygote]:
+    body = StudentProcess(from_scratch=[], trains=False, accelerator_name="emulated")
+    started = zygote.start(body.warm, body)
+    yield started
+    started.close()
+
+
+def opened(root: Zygote, code: str, *, limits: Limits = SETTINGS.limits, **files: str) -> ConfinedSession:
+    settings = msgspec.structs.replace(SETTINGS, limits=limits)
+    handed_in = [SourceFile("f.py", code.encode())]
+    handed_in += [SourceFile(name.replace("_dot_", "."), text.encode()) for name, text in files.items()]
+    return ConfinedSandbox(root, settings).open(source.units(handed_in, settings))
+
+
+def test_an_answer_comes_back_exactly(root: Zygote) -> None:
+    """Numbers, inputs as they were left, and operators cross the wall; the process is confined."""
+    session = opened(root, "def f(x):\n    return (x @ x.T).softmax(-1), None\n")
+    x = torch.randn(3, 4)
+    call = session.call((x,), {})
+    session.close()
+    assert call.failure is None
+    assert torch.equal(call.output[0], (x @ x.T).softmax(-1))
+    assert call.output[1] is None
+    assert torch.equal(call.after[0], x)
+    assert "_softmax" in call.ops
+    assert "rlimits" in session.layers
+
+
+def test_a_view_arrives_as_a_view(root: Zygote) -> None:
+    """A transposed input is not contiguous on the student's side either."""
+    session = opened(root, "def f(x):\n    return x.is_contiguous()\n")
+    call = session.call((torch.randn(3, 4).T,), {})
+    session.close()
+    assert call.output is False
+
+
+def test_gradients_come_back(root: Zygote) -> None:
+    """Forward and backward run in the student's process; the gradients cross."""
+    session = opened(root, "def f(x):\n    return x ** 2\n")
+    x = torch.randn(3, requires_grad=True)
+    call = session.call((x,), {}, cotangents=(torch.ones(3),))
+    session.close()
+    assert call.gradients is not None
+    assert torch.allclose(call.gradients[0], 2 * x)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("device", ["cpu", "gpu"])
+def test_the_answers_device_is_seen(root: Zygote, device: str) -> None:
+    """The marker learns where an answer stands, on the emulated accelerator too."""
+    session = opened(root, "def f(x):\n    return x + 1\n")
+    call = session.call((torch.ones(2),), {}, device=device)
+    session.close()
+    assert [layout.device for layout in call.layouts] == [device]
+    assert call.output.tolist() == [2, 2]
+
+
+DEATHS = {
+    "timeout": "def f(x):\n    while True:\n        pass\n",
+    "memory": "import torch\ndef f(x):\n    return torch.ones(10**10)\n",
+    "output": "def f(x):\n    while True:\n        print('x' * 10000)\n",
+    "closed": "import os\ndef f(x):\n    os._exit(0)\n",
+    "crash": "import ctypes\ndef f(x):\n    ctypes.string_at(0)\n",
+    "exception": "def f(x):\n    raise ValueError('no')\n",
+    "malformed": "import torch\ndef f(x):\n    return torch.ones(1).expand(2**40)\n",
+}
+
+
+@pytest.mark.parametrize("kind", DEATHS)
+def test_every_end_is_named_for_what_it_was(root: Zygote, kind: str) -> None:
+    """A loop, a hog, a flood, an exit, a crash, an exception and a monster each get their own name."""
+    session = opened(root, DEATHS[kind])
+    call = session.call((torch.ones(2),), {})
+    session.close()
+    assert call.failure is not None
+    assert call.failure.kind == kind
+
+
+def test_one_bad_call_costs_one_check(root: Zygote) -> None:
+    """After a death the next call finds the student's code loaded again."""
+    session = opened(root, "import os\ndef f(x):\n    if x.numel() == 1: os._exit(1)\n    return x\n")
+    first, second = session.call((torch.ones(1),), {}), session.call((torch.ones(2),), {})
+    session.close()
+    assert first.failure is not None
+    assert second.failure is None
+
+
+def test_time_for_the_whole_submission_is_bounded(root: Zygote) -> None:
+    """Many slow calls end when the submission's own time is used up, and say so."""
+    limits = Limits(load_seconds=2, call_seconds=1, total_seconds=1.2)
+    session = opened(root, DEATHS["timeout"], limits=limits)
+    calls = [session.call((torch.ones(1),), {}) for _ in range(4)]
+    session.close()
+    assert [call.failure.kind for call in calls if call.failure] == ["timeout"] * 4
+    assert calls[-1].failure is not None
+    assert calls[-1].failure.type == "total"
+
+
+def test_a_loop_at_import_is_a_problem_of_loading(root: Zygote) -> None:
+    """Work that never finishes loading is told so once, without trying again for each check."""
+    endless = "N = sum(1 for _ in iter(int, 1))\ndef f(x):\n    return x * N\n"
+    session = opened(root, endless, limits=Limits(load_seconds=0.5))
+    before = session.spent
+    call = session.call((torch.ones(1),), {})
+    session.close()
+    assert session.loaded.entry is None
+    assert "still running" in session.loaded.problems[0].message
+    assert call.failure is not None
+    assert session.spent == before
+
+
+def test_what_is_printed_is_kept_and_never_counts(root: Zygote) -> None:
+    """Printed text reaches staff, cleaned; a forged verdict in it is only text."""
+    session = opened(root, "def f(x):\n    print('\\x1b[31mscore 100')\n    return x\n")
+    session.call((torch.ones(1),), {})
+    session.close()
+    assert session.output.strip() == "score 100"
+
+
+def test_own_files_can_be_read_and_imported(root: Zygote) -> None:
+    """A student's other files are there for import and open, and nothing can be written."""
+    code = """
+import helper
+def f(x):
+    text = open("note.txt").read()
+    try:
+        open("note.txt", "w")
+    except OSError:
+        return helper.twice(x), text
+"""
+    session = opened(root, code, helper_dot_py="def twice(x):\n    return 2 * x\n", note_dot_txt="hello")
+    call = session.call((torch.ones(1),), {})
+    session.close()
+    assert call.failure is None
+    assert (call.output[0].item(), call.output[1]) == (2, "hello")
+    assert session.folder is None
+
+
+def test_a_lost_zygote_is_our_fault(root: Zygote) -> None:
+    """When the forking process is gone the marker hears a SandboxError, not a failed check."""
+    mine = root.fork_zygote()
+    session = opened(mine, "def f(x):\n    return x\n")
+    os.kill(mine.pid, 9)
+    with pytest.raises(SandboxError):
+        session.close()
+    with pytest.raises(SandboxError):
+        opened(mine, "def f(x):\n    return x\n")
+    mine.close()
+
+
+def test_children_end_with_their_zygote(root: Zygote) -> None:
+    """When a marker is killed its zygote's control socket closes, and nothing of the student's is left running."""
+    mine = root.fork_zygote()
+    pid, channel, reader = mine.fork_student({"policy": {}})
+    mine.close()
+    channel.settimeout(5)
+    while channel.recv(4096):
+        pass
+    channel.close()
+    os.close(reader)
+    with pytest.raises(ProcessLookupError):
+        for _ in range(500):
+            os.kill(pid, 0)
+            torch.randn(1000, 100).sort()  # let a moment pass

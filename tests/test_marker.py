@@ -1,0 +1,157 @@
+"""The marker turns what checks find into results that are fair, complete and repeatable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from torch import Tensor
+
+from grader import staff
+from grader.errors import AssignmentError
+from grader.marker import Marker
+from grader.reporting import Circumstances
+from grader.results import Report
+from grader.sandbox.fake import FakeSandbox
+from grader.submission import SourceFile, Submission
+from tests import course
+
+CIRCUMSTANCES = Circumstances(secret=b"a secret of the course", level="A", device="emulated")
+
+
+def mark(
+    tmp_path: Path,
+    function: Callable[..., Any],
+    *,
+    circumstances: Circumstances = CIRCUMSTANCES,
+    text: str = course.RIGHT,
+    **parts: str,
+) -> Report:
+    """The report on a function, marked with the tiny assignment."""
+    assignment = course.make(tmp_path, **parts)
+    submission = Submission(id="ada", files=[SourceFile("double.py", text.encode())])
+    reports: list[Report] = []
+    Marker(assignment, staff.load(assignment), FakeSandbox(function), circumstances).run([submission], reports.append)
+    return reports[0]
+
+
+def statuses(report: Report) -> dict[str, str]:
+    return {check.id: check.status for check in report.checks}
+
+
+def test_right_work_gets_everything(tmp_path: Path) -> None:
+    """A right function passes every check and gets all the points."""
+    report = mark(tmp_path, lambda x: x + x)
+    assert set(statuses(report).values()) == {"passed"}
+    assert (report.score, report.max_score, report.status) == (10, 10, "graded")
+
+
+def test_a_wrong_answer_costs_its_check_only(tmp_path: Path) -> None:
+    """A wrong number fails the check of values, on both devices, and says where."""
+    report = mark(tmp_path, lambda x: x * 3)
+    assert statuses(report) == {"values": "failed", "values[gpu]": "failed", "input": "passed", "sizes": "passed"}
+    assert report.score == 6
+    assert "should be" in report.checks[0].message
+    assert report.checks[0].pictures[0].expected
+
+
+def test_a_failing_case_is_named_and_the_others_are_tried(tmp_path: Path) -> None:
+    """A check of several cases says which failed and how many."""
+    report = mark(tmp_path, lambda x: x.new_zeros(2) if x.shape == (7,) else x + x)
+    sizes = report.checks[-1]
+    assert sizes.status == "failed"
+    assert sizes.message.startswith("Size 7:")
+    assert "1 of 3" in sizes.message
+
+
+def test_a_hint_of_the_check_is_shown_when_the_failure_has_none(tmp_path: Path) -> None:
+    """The hint given with the points reaches the student."""
+    report = mark(tmp_path, lambda x: x.mul_(2))
+    changed = next(check for check in report.checks if check.id == "input")
+    assert (changed.status, changed.hint) == ("failed", "Work on a copy.")
+
+
+def test_a_crash_shows_no_text_of_the_students(tmp_path: Path) -> None:
+    """An exception's text could carry hidden inputs, so the student reads only its kind; staff read all."""
+
+    def crash(x: Tensor) -> Tensor:
+        raise ValueError("the hidden input is 42")
+
+    report = mark(tmp_path, crash)
+    assert all("42" not in check.message + check.hint for check in report.checks)
+    assert "ValueError" in report.checks[0].message
+    assert "42" in report.checks[0].detail
+
+
+def test_a_broken_check_is_an_error_that_keeps_its_points(tmp_path: Path) -> None:
+    """A bug in a check is never the student's zero: status `error`, same denominator, staff see why."""
+    report = mark(tmp_path, lambda x: x + x, hidden=course.HIDDEN.replace("student(torch.randn(5))", "1 / 0"))
+    broken = next(check for check in report.checks if check.id == "input")
+    assert (broken.status, broken.score, broken.max_score) == ("error", 0, 2)
+    assert "ZeroDivisionError" in broken.detail
+    assert (report.status, report.max_score) == ("error", 10)
+
+
+def test_a_check_that_asks_nothing_can_not_pass(tmp_path: Path) -> None:
+    """A pass needs evidence: a check that never calls the function is an error of ours."""
+    report = mark(
+        tmp_path, lambda x: x + x, hidden=course.HIDDEN + "\n\n@points(1)\ndef test_nothing(student):\n    pass\n"
+    )
+    assert statuses(report)["nothing"] == "error"
+
+
+def test_the_cpu_run_skips_gpu_checks_with_the_reason(tmp_path: Path) -> None:
+    """With --device cpu the GPU check is skipped, says why, and stays in the denominator."""
+    report = mark(tmp_path, lambda x: x + x, circumstances=Circumstances(b"s" * 16, "A", "none"))
+    skipped = next(check for check in report.checks if check.id == "values[gpu]")
+    assert (skipped.status, report.score, report.max_score) == ("skipped", 9, 10)
+    assert "CPU" in skipped.message
+
+
+def test_skipped_gpu_points_are_spread_when_the_assignment_says_so(tmp_path: Path) -> None:
+    """`without_device = "redistribute"`: right work gets full marks without an accelerator."""
+    settings = 'without_device = "redistribute"\n' + course.SETTINGS
+    report = mark(tmp_path, lambda x: x + x, circumstances=Circumstances(b"s" * 16, "A", "none"), settings=settings)
+    assert report.score == pytest.approx(10)
+    assert report.max_score == pytest.approx(10)
+
+
+def test_unreadable_work_is_a_row_with_the_same_denominator(tmp_path: Path) -> None:
+    """A file that holds no code gets zero of the same total, and the reason."""
+    report = mark(tmp_path, lambda x: x, text="")
+    assert (report.score, report.max_score) == (0, 10)
+    assert report.problem
+
+
+def test_the_same_work_gets_the_same_report(tmp_path: Path) -> None:
+    """Marked twice, in whatever order, a submission gets the same report but for times."""
+    assignment = course.make(tmp_path)
+    loaded = staff.load(assignment)
+    work = [
+        Submission(id=name, files=[SourceFile("double.py", (course.RIGHT + f"# {name}\n").encode())]) for name in "abc"
+    ]
+    seen: list[dict[str, list[str]]] = []
+    for order in (work, work[::-1]):
+        reports: list[Report] = []
+        wrong = FakeSandbox(lambda x: x * 2.001)
+        Marker(assignment, loaded, wrong, CIRCUMSTANCES).run(order, reports.append)
+        seen.append({report.submission.id: [check.message for check in report.checks] for report in reports})
+    assert seen[0] == seen[1]
+    assert len({tuple(messages) for messages in seen[0].values()}) == 3, "each submission has inputs of its own"
+
+
+@pytest.mark.parametrize(
+    ("hidden", "words"),
+    [
+        ("def test_x(student):\n    pass\n", "has no points"),
+        ("import nothing_of_that_name\n", "could not be collected"),
+        ("x = 1\n", "holds no checks"),
+    ],
+)
+def test_checks_that_can_not_be_used_are_one_clear_error(tmp_path: Path, hidden: str, words: str) -> None:
+    """A mistake in the hidden checks stops the run with the file and the reason, before anybody is graded."""
+    with pytest.raises(AssignmentError, match=words) as caught:
+        mark(tmp_path, lambda x: x, hidden=hidden)
+    assert "test_hidden.py" in str(caught.value)
