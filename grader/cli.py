@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -62,14 +63,14 @@ def cli(context: click.Context, root: Path) -> None:
 )
 @click.option("--insecure", is_flag=True, help="Grade even where student code can't be confined. The results say so.")
 @click.pass_obj
-def grade(root: Path, **options: object) -> None:
+def grade(root: Path, /, **options: Any) -> None:
     """Grade submissions: files, folders, zips, or a learning system's download."""
     from grader import clean_start
 
     clean_start.ensure()
     from grader.grade import grade as run
 
-    run(root, **options)  # type: ignore[arg-type]
+    run(root, **options)
 
 
 @cli.command()

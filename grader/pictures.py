@@ -43,7 +43,7 @@ def around(
         )
     lead = worst[:-2]
     top, left = (_start(at, size) for at, size in zip(worst[-2:], got.shape[-2:], strict=True))
-    window = (*lead, slice(top, top + SIDE), slice(left, left + SIDE))
+    window: tuple[int | slice, ...] = (*lead, slice(top, top + SIDE), slice(left, left + SIDE))
     yours, expected = got[window], want[window]
     where = f" [{', '.join(map(str, lead))}]" if lead else ""
     picture = Picture(

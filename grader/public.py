@@ -13,6 +13,7 @@ from grader.assignment import Assignment
 from grader.call import Call
 from grader.collect import GPU, Checks, Ending, collect
 from grader.errors import UsageError
+from grader.sandbox.interface import Session
 from grader.sandbox.local import LocalSandbox
 from grader.student import Student
 from grader.submission import SourceFile
@@ -42,7 +43,7 @@ def check(root: Path, name: str, file: Path | None) -> None:
     console.print("These are the [bold]public checks[/]. Your mark comes from other checks, which try much more.")
 
 
-def _run(assignment: Assignment, session: object, console: Console) -> None:
+def _run(assignment: Assignment, session: Session, console: Console) -> None:
     def work(checks: Checks) -> None:
         passed = 0
         shown = [one for one in checks.checks if one.device != GPU]
