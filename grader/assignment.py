@@ -12,9 +12,9 @@ from typing import Literal
 
 import msgspec
 
+from grader.entry import Entry
 from grader.errors import AssignmentError
 from grader.results import Struct
-from grader.entry import Entry
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -22,6 +22,8 @@ else:
     import tomli as tomllib
 
 SETTINGS = "assignment.toml"
+SAMPLE_CLASS = "sample_class.toml"
+"""What each submission of the sample class must get."""
 
 
 class Limits(Struct):
@@ -108,7 +110,8 @@ class Assignment(msgspec.Struct, frozen=True):
         digest = hashlib.sha256()
         for half in (self.public, self.staff):
             for path in sorted(half.glob("*")):
-                if path.is_file() and path.suffix in {".py", ".toml", ".ipynb"}:
+                counts = path.suffix in {".py", ".toml", ".ipynb"} and path.name != SAMPLE_CLASS
+                if path.is_file() and counts:
                     data = path.read_bytes()
                     digest.update(f"{half is self.staff}/{path.name}/{len(data)}/".encode())
                     digest.update(data)
@@ -126,7 +129,9 @@ def load(name: str, root: Path) -> Assignment:
     if not path.is_file():
         known = sorted(found.parent.name for found in (root / "assignments").glob(f"*/{SETTINGS}"))
         there = ", ".join(known) if known else "none"
-        raise AssignmentError(f"There is no assignment {name!r} in {root / 'assignments'}. There is: {there}.")
+        raise AssignmentError(
+            f"There is no assignment {name!r} in {root / 'assignments'}. There is: {there}."
+        )
     return Assignment(name, public, root / "solutions" / name, read_settings(path))
 
 
@@ -141,4 +146,6 @@ def read_settings(path: Path) -> Settings:
     except msgspec.ValidationError as error:
         what, _, where = str(error).partition(" - at `$")
         key = where.rstrip("`").lstrip(".") or "top level"
-        raise AssignmentError(f"{path}: {key}: {what}. See docs/adding-an-assignment.md for this setting.") from None
+        raise AssignmentError(
+            f"{path}: {key}: {what}. See docs/adding-an-assignment.md for this setting."
+        ) from None
