@@ -58,7 +58,7 @@ class Code:
         lines = self._lines.get((place.file, place.cell), [])
         file = clean(place.file, 200)
         if not 1 <= place.line <= len(lines):
-            text = clean(place.text, LONGEST_LINE)
+            text = clean(place.text, LONGEST_LINE).partition("\n")[0]
             return Block(file, place.cell, [Line(place.line, text, True)]) if text else None
         first = max(1, place.line - AROUND)
         last = min(len(lines), place.line + AROUND)

@@ -105,12 +105,13 @@ def cell_text(value: Cell) -> str:
 
 def grid(panel: Panel, row_numbers: Sequence[int], column_numbers: Sequence[int]) -> str:
     """The panel as lines of text: masked cells between dots, the marked ones between brackets."""
-    lines = [["", *map(str, column_numbers), *(["Σ"] if panel.sums else [])]]
+    lines = [["", *(f"{number} " for number in column_numbers), *(["Σ"] if panel.sums else [])]]
     for at, row in enumerate(panel.rows):
         cells = [_plain(shade) for shade in row]
         lines.append([str(row_numbers[at]), *cells, *([panel.sums[at][1]] if panel.sums else [])])
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join(" ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines)
+    rows = (" ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines)
+    return "\n".join(row.rstrip() for row in rows)
 
 
 def _plain(shade: Shade) -> str:

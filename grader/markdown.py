@@ -6,24 +6,22 @@ import re
 
 # What could start a construct inside a line. "_" inside a word is harmless, so d_k stays readable.
 _SPECIAL = re.compile(r"[\\`*\[\]<>|~$#]|(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])|&(?=[#0-9A-Za-z])|!(?=\[)")
-_BLOCK = re.compile(r"^([ \t]*)([-+=:]|\d+(?=[.)]))", re.MULTILINE)
-_LINK = re.compile(r"(?i)\b(https?|ftp|mailto|xmpp)(?=:)|\b(www)(?=\.)")
+_START = re.compile(r"^[-+=:]|^\d+(?=[.)])")
+_LINK = re.compile(r"(?i)\b(?:https?|ftp|mailto|xmpp)(?=:)|\bwww(?=\.)")
 _AT = re.compile(r"@(?=\w)")
 _CODE = re.compile(r"`([^`\n]+)`")
-
-
-def escape(text: str) -> str:
-    """`text` as plain words: no link, picture, HTML, heading, list, table or emphasis can come of it."""
-    text = _SPECIAL.sub(r"\\\g<0>", text)
-    text = _BLOCK.sub(_guard, text)
-    text = _LINK.sub(lambda match: match.group() + "\u2060", text)
-    return _AT.sub("@\u2060", text)
+_JOINER = "\u2060"
+"""Invisible; stands where some readers would otherwise see an address and make a link of it."""
 
 
 def prose(text: str) -> str:
-    """Like `escape`, but what stands between backticks becomes code. Line breaks become spaces."""
+    """`text` as one line of plain words, in which what stands between backticks is code.
+
+    No link, picture, HTML, heading, list, table or emphasis can come of it.
+    """
     pieces = _CODE.split(" ".join(text.split()))
-    return "".join(span(piece) if at % 2 else escape(piece) for at, piece in enumerate(pieces))
+    made = "".join(span(piece) if at % 2 else _escape(piece) for at, piece in enumerate(pieces))
+    return _START.sub(_guard, made)
 
 
 def span(text: str) -> str:
@@ -44,7 +42,20 @@ def fence(text: str, language: str = "") -> str:
     return f"{ticks}{language}\n{text}\n{ticks}"
 
 
+def framed(text: str) -> str:
+    """Student text as a block with a rule before each line: no line of it can pass for one of ours.
+
+    That also keeps `::` from the start of a line, where the log of a build service would obey it.
+    """
+    return fence("\n".join(f"│ {line}" for line in text.split("\n")), "text")
+
+
+def _escape(text: str) -> str:
+    text = _SPECIAL.sub(r"\\\g<0>", text)
+    text = _LINK.sub(lambda match: match.group() + _JOINER, text)
+    return _AT.sub("@" + _JOINER, text)
+
+
 def _guard(match: re.Match[str]) -> str:
-    # Leading blanks go too: four of them would make a block of code. Of a number, the point after it is escaped.
-    mark = match.group(2)
-    return f"{mark}\\" if mark.isdigit() else f"\\{mark}"
+    # Of a number, it is the point or bracket after it that is escaped.
+    return f"{match.group()}\\" if match.group().isdigit() else f"\\{match.group()}"

@@ -21,6 +21,7 @@ from grader.view import view
 from grader.words import load_words, with_built_in
 
 _CODE = re.compile(r"`([^`\n]+)`")
+_GAP = re.compile(r"\n{3,}")
 _PARAGRAPH = re.compile(r"\n\s*\n")
 
 
@@ -51,7 +52,8 @@ class Renderer:
 
     def markdown(self, report: Report, *, audience: Audience, phase: Phase = "published") -> str:
         """The same content as Markdown."""
-        return self._render(self._markdown, report, audience, phase)
+        # Every line of a block of code has a number or a frame before it, so only the template's own gaps shrink.
+        return _GAP.sub("\n\n", self._render(self._markdown, report, audience, phase))
 
     def _render(self, template: Template, report: Report, audience: Audience, phase: Phase) -> str:
         try:
@@ -76,6 +78,7 @@ def environment(folders: Sequence[Path]) -> Environment:
         md=markdown.prose,
         span=markdown.span,
         fence=markdown.fence,
+        framed=markdown.framed,
         grid=grid,
     )
     return made

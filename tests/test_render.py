@@ -1,0 +1,229 @@
+"""Reports as pages and as Markdown: complete, the same every time, safe, and right for whoever reads them."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import msgspec
+import pytest
+import reports
+from markdown_it import MarkdownIt
+
+from grader.errors import AssignmentError
+from grader.render import Renderer
+from grader.results import Picture, Report
+from grader.words import BUILT_IN, load_words
+
+RENDERER = Renderer()
+SECRET = "do not show this"
+
+
+class Page(HTMLParser):
+    """What a browser would see: tags, attributes and the text."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str]] = []
+        self.text = ""
+        self._skip = False
+        self.feed(source)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+        self._skip = tag == "style"
+
+    def handle_endtag(self, tag: str) -> None:
+        self._skip = False
+
+    def handle_data(self, data: str) -> None:
+        if not self._skip:
+            self.text += data
+
+
+def both(report: Report, **options: str) -> tuple[str, str]:
+    """(text of the page, Markdown)"""
+    page = RENDERER.html(report, **options)  # type: ignore[arg-type]
+    return Page(page).text, RENDERER.markdown(report, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("make", [reports.right, reports.wrong, reports.crashed, reports.unread, reports.fault])
+def test_a_report_is_the_same_each_time_and_valid(make: type[Report]) -> None:
+    """Rendering depends on the stored report alone: feedback can be made again at any time."""
+    report = make()
+    for audience in ("student", "staff"):
+        first = RENDERER.html(report, audience=audience)  # type: ignore[arg-type]
+        assert first == Renderer().html(report, audience=audience)  # type: ignore[arg-type]
+        ids = re.findall(r' id="([^"]+)"', first)
+        assert len(ids) == len(set(ids))
+        assert set(re.findall(r'aria-labelledby="([^"]+)"', first)) <= set(ids)
+    assert "&lt;p&gt;" not in first
+    assert "\n\n\n\n" not in RENDERER.markdown(report, audience="student")
+
+
+def test_the_report_of_a_wrong_submission_says_everything_that_helps() -> None:
+    """Score, what is right, what to fix first, the diagnosis, each check with what was tried and came out, the
+    hint, pictures, changes to the score and the marked code: in the page and in Markdown alike."""
+    report = reports.wrong()
+    for text in both(report, audience="student"):
+        flat = " ".join(text.replace("\\", "").replace("`", "").split())
+        for expected in [
+            "42.5",
+            "Each row of the attention weights sums to 1",
+            "Fix this first",
+            "Your result is exactly what you get when the mask is never applied",
+            "every query looks at every key",
+            "Q, K and V of 2 × 2 × 6 × 8, float32, causal mask",
+            "The weight of query 2 for key 5 is 0.7608",
+            "A masked score must be -inf before the softmax",
+            "The cell that is most wrong is query 2, key 5: yours is 0.76, expected is 0.",
+            "hidden by the mask",
+            "Handed in 6 hours late",
+            "scores.masked_fill(mask == 0",
+            "on an emulated GPU",
+            "Read again: 3. The mask",
+        ]:
+            assert expected in flat, expected
+
+
+def test_students_do_not_see_what_is_for_staff() -> None:
+    """Details, evidence, flags, output, addresses, the sandbox and the environment stay with staff."""
+    report = reports.wrong()
+    private = ["AssertionError", "22 of 22 calls", "Used 2.1 s", "loading...", "@example.org", "landlock", "7f3a9c12"]
+    for student, staff in zip(both(report, audience="student"), both(report, audience="staff"), strict=True):
+        for secret in private:
+            assert secret not in student
+            assert secret in staff.replace("\u2060", "")
+
+
+@pytest.mark.parametrize(("phase", "shown"), [("before_due", False), ("after_due", False), ("published", True)])
+def test_a_check_shown_after_publication_counts_but_stays_unseen_until_then(phase: str, shown: bool) -> None:
+    """Title, message, hint, picture and line of an unseen check appear nowhere; that it counts is said."""
+    hidden = reports.check(
+        4,
+        passed=False,
+        visibility="after_published",
+        title=f"{SECRET} title",
+        message=f"{SECRET} message",
+        hint=f"{SECRET} hint",
+        tried=f"{SECRET} tried",
+        pictures=[Picture(title=f"{SECRET} picture", rows="r", columns="c", yours=[[1.0]])],
+        place=reports.MASK_LOST.place,
+    )
+    report = reports.report([reports.check(0), hidden])
+    for text in both(report, audience="student", phase=phase):
+        assert (SECRET in text) is shown
+        assert ("One more check counts" in text) is not shown
+        assert "15" in text
+        assert ("▶" in text) is shown
+    assert SECRET in RENDERER.html(report, audience="staff", phase="before_due")
+
+
+def test_hidden_checks_never_reach_a_student_and_staff_see_that_they_are_hidden() -> None:
+    """Also after everything is published."""
+    report = reports.report([reports.check(0), reports.check(4, passed=False, visibility="hidden", message=SECRET)])
+    for student, staff in zip(both(report, audience="student"), both(report, audience="staff"), strict=True):
+        assert SECRET not in student
+        assert "causal" not in student.partition("Your code")[0]
+        assert "never shown to students" in staff
+
+
+def test_no_page_of_a_student_has_script_or_loads_anything() -> None:
+    """A content security policy forbids both, and there is nothing that it would have to stop."""
+    for make in (reports.wrong, reports.hostile):
+        page = RENDERER.html(make(), audience="staff")
+        seen = Page(page)
+        assert not {"script", "img", "iframe", "object", "embed", "form", "a", "base", "audio", "video"} & set(
+            seen.tags
+        )
+        assert not [name for name, _ in seen.attributes if name.startswith("on") or name in {"style", "src", "srcdoc"}]
+        assert [value for name, value in seen.attributes if name == "href"] == ["data:,"]
+        policy = (
+            dict(seen.attributes)["content"]
+            if False
+            else re.findall(r'Content-Security-Policy" content="([^"]+)"', page)[0]
+        )
+        assert "default-src &#39;none&#39;" in policy or "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert "url(" not in page
+        assert "@import" not in page
+
+
+def test_hostile_text_stays_text() -> None:
+    """Markup, links, templates and control characters in names, code, messages and output are shown, not obeyed."""
+    page = RENDERER.html(reports.hostile(), audience="staff")
+    seen = Page(page)
+    assert '<script>alert("x")</script>' in seen.text
+    assert "{{ 7*7 }}" in seen.text
+    assert not re.search("[\x00\x1b\u202e]", page)
+    markdown = RENDERER.markdown(reports.hostile(), audience="staff")
+    tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(markdown)
+    kinds = {token.type for token in tokens} | {child.type for token in tokens for child in token.children or []}
+    assert not kinds & {"link_open", "image", "html_inline", "html_block", "table_open", "code_block"}
+    assert not [line for line in markdown.splitlines() if line.startswith("::")]
+
+
+def test_checks_with_one_reason_are_explained_once() -> None:
+    """Fourteen crashes at the same line are one explanation, with the list of checks folded below it."""
+    page = RENDERER.html(reports.crashed(), audience="student")
+    assert page.count("turns round all dimensions") == 2  # at the top, and where the checks are
+    assert "Show the 14 checks that are not right for this reason" in page
+
+
+def test_a_check_that_broke_on_our_side_says_so_and_shows_none_of_our_internals() -> None:
+    """The student reads that it is not their mistake; the score is only a score so far."""
+    for text in both(reports.fault(), audience="student"):
+        assert "It is not your mistake" in text
+        assert "so far" in text
+        assert "ZeroDivisionError" not in text
+
+
+def test_passed_checks_and_the_code_are_folded() -> None:
+    """What needs no work takes no room."""
+    page = RENDERER.html(reports.right(), audience="student")
+    assert page.count("<details") == 2
+    assert "<details open" not in page
+
+
+def test_an_assignment_may_replace_a_template_and_a_missing_variable_is_an_error(tmp_path: Path) -> None:
+    """Empty holes in feedback are worse than a clear message."""
+    (tmp_path / "report.md.j2").write_text("Dear {{ report.top.people }}, {{ report.top.scor }}")
+    with pytest.raises(AssignmentError, match=r"A template can't be used: .*no attribute 'scor'.*docs/feedback.md"):
+        Renderer([tmp_path]).markdown(reports.right(), audience="student")
+    (tmp_path / "report.md.j2").write_text("Dear {{ report.top.people }}!")
+    assert Renderer([tmp_path]).markdown(reports.right(), audience="student") == "Dear Feedback for Noor Haddad!\n"
+
+
+def test_a_template_with_a_syntax_error_is_named_with_its_line(tmp_path: Path) -> None:
+    """The instructor sees where to look, not a traceback."""
+    (tmp_path / "report.html.j2").write_text("\n{% for %}")
+    with pytest.raises(AssignmentError, match=r"report\.html\.j2, line 2"):
+        Renderer([tmp_path])
+
+
+def test_every_word_of_a_page_can_be_translated(tmp_path: Path) -> None:
+    """In a made-up language in which each word is written backwards, no English is left but the authors' own."""
+    turned = {key: _backwards(text) for key, text in load_words().items()}
+    lines = [f"{key} = {msgspec.json.encode(text).decode()}" for key, text in turned.items()]
+    (tmp_path / "words.xx.toml").write_text("\n".join(lines))
+    renderer = Renderer([tmp_path], language="xx")
+    checks = [reports.check(at, title="T", tried="Q", passed=at > 0) for at in range(2)]
+    report = reports.report(checks)
+    for text in (Page(renderer.html(report, audience="staff")).text, renderer.markdown(report, audience="staff")):
+        assert 'lang="xx"' in renderer.html(report, audience="staff")
+        for english in ("Feedback", "Fix", "points", "Your", "check", "staff", "Show", "Sandbox", "Files"):
+            assert english not in text.replace("Self-attention from scratch", ""), english
+
+
+def _backwards(text: str) -> str:
+    return re.sub(r"\{\w+\}|\w+", lambda match: match[0] if match[0].startswith("{") else match[0][::-1], text)
+
+
+def test_templates_hold_no_words_and_no_logic_beyond_loops_and_conditions() -> None:
+    """Words come from the words file; decisions from Python."""
+    for path in BUILT_IN.glob("*.j2"):
+        bare = re.sub(r"\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}|<[^>]*>", " ", path.read_text(), flags=re.DOTALL)
+        assert set(re.findall(r"[A-Za-z]{2,}", bare)) <= {"text", "id", "true"}, path.name
