@@ -27,11 +27,12 @@ QUICK = settings(
 )
 PIECES = [
     "ada", "Ada", "Jose\u0301", "Jos\u00e9", "attention.py", "attention.ipynb", "Attention.py", "hw.zip", "hw.tar.gz",
-    "x.pdf",     "submitted", "ps1", "hw2-submissions", "hw2-ada", ".git", ".DS_Store", "__MACOSX", "submission_metadata.yml",
+    "x.pdf", "submitted", "ps1", "hw2-submissions", "hw2-ada", ".git", ".DS_Store", "__MACOSX",
+    "submission_metadata.yml",
     "doejane_1_2_attention.py", "doejane_LATE_3_text.html", "anon_a1_2_x.py", "Jane_4_assignsubmission_file",
     "Bo_5_assignsubmission_file_a.py", "HW_bo_attempt_2026-02-03-10-00-00_a.py",
-    "HW_bo_attempt_2026-02-03-10-00-00.txt",     "1-2 - Bo Roe - Jul 30, 2026 1053 PM", "bo+ps1+2026-02-04 09:30:00.250000 UTC",
-    "timestamp.txt", "src", "=1+1", "😀",
+    "HW_bo_attempt_2026-02-03-10-00-00.txt", "1-2 - Bo Roe - Jul 30, 2026 1053 PM",
+    "bo+ps1+2026-02-04 09:30:00.250000 UTC", "timestamp.txt", "src", "=1+1", "😀",
 ]  # fmt: skip
 NAMES = st.one_of(
     st.sampled_from(PIECES),
