@@ -17,8 +17,8 @@ from torch import Tensor
 NAME = "gpu"
 """What the emulated accelerator's device is called: `torch.device("gpu", 0)`."""
 
-# Operators that copy between devices or read a single number.
-_FREE = frozenset({"copy_", "copy", "_copy_from", "_copy_from_and_resize", "fill", "fill_", "is_same_size"})
+# Operators that copy between devices, or take something small from the CPU.
+_FREE = frozenset({"copy_", "copy", "_copy_from", "fill", "fill_", "is_same_size", "_pack_padded_sequence"})
 _INDEXING = frozenset({"index", "index_put", "index_put_", "_index_put_impl_", "_unsafe_index", "_unsafe_index_put"})
 # Elementwise, though the library does not tag them so.
 _ELEMENTWISE = frozenset({"floor_divide", "rsub", "copysign", "ldexp", "masked_fill"})
