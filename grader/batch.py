@@ -47,6 +47,7 @@ class Plan:
     out: RunDirectory
     circumstances: Circumstances
     jobs: int
+    real_device: bool = False
     policy: Callable[[Report], Report] = lambda report: report
     """What happens to a report after the checks: lateness, attempts, adjustments by staff."""
     fresh: bool = False
@@ -136,7 +137,7 @@ def _marker_body(plan: Plan) -> Callable[[Zygote, Channel], None]:
 
         try:
             renderer = Renderer(plan.template_dirs)
-            sandbox = ConfinedSandbox(zygote, plan.assignment.settings)
+            sandbox = ConfinedSandbox(zygote, plan.assignment.settings, gpu=plan.real_device)
             one = Marker(plan.assignment, staff.load(plan.assignment), sandbox, plan.circumstances)
 
             def deliver(report: Report) -> None:

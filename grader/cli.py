@@ -82,3 +82,39 @@ def check(root: Path, assignment: str, file: Path | None) -> None:
     from grader.public import check as run
 
     run(root, assignment, file)
+
+
+@cli.command()
+@click.argument("run", type=PATHS)
+@click.option("--for", "audience", type=click.Choice(["students", "staff"]), default="students", show_default=True)
+@click.option(
+    "--phase",
+    type=click.Choice(["before_due", "after_due", "published"]),
+    default="published",
+    show_default=True,
+    help="Decides which checks students may see.",
+)
+@click.option("--language", default="en", show_default=True, help="Language of the words around the checks.")
+@click.option("--templates", type=PATHS, default=None, help="A folder with templates that replace the grader's.")
+@click.pass_obj
+def feedback(root: Path, /, run: Path, **options: Any) -> None:
+    """Write the pages of a run again, from its stored results. Runs no student code."""
+    from grader.feedback import feedback as write
+
+    write(root, run, **options)
+
+
+@cli.command()
+@click.argument("run", type=PATHS)
+@click.argument("submission")
+@click.argument("check")
+@click.argument("paths", nargs=-1, required=True, type=PATHS)
+@click.pass_obj
+def replay(root: Path, /, run: Path, submission: str, check: str, paths: tuple[Path, ...]) -> None:
+    """Run one check again on the same inputs and show everything. PATHS: the submissions as they were graded."""
+    from grader import clean_start
+
+    clean_start.ensure()
+    from grader.replay import replay as again
+
+    again(root, run, submission, check, paths)

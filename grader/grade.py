@@ -56,6 +56,7 @@ def grade(
                 secret.course_secret(root, clean_start.given_secret()), base.canary.level, base.device
             ),
             jobs=min(jobs or len(os.sched_getaffinity(0)), max(1, len(taken.entries))),
+            real_device=base.real,
             fresh=fresh,
             template_dirs=tuple(
                 folder for folder in (loaded.staff / "templates", root / "templates") if folder.is_dir()

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import msgspec
+import torch
 
 from grader import devices
 from grader.assignment import Assignment
@@ -26,31 +27,35 @@ class Ground:
     root: Zygote
     canary: canary.Verdict
     device: str
-    """"emulated", a real accelerator's description, or "none"."""
-    gpu: bool
+    """What GPU checks run on: "emulated", a real accelerator's description, or "none"."""
+    real: bool
+    """Whether it is a real accelerator."""
 
 
 @contextmanager
 def ground(assignment: Assignment, device: str) -> Iterator[Ground]:
     """Split off the zygote for this assignment. Nothing of `solutions/` or of a submission may have been read yet.
 
-    `device`: "auto" takes a real accelerator if there is one and the emulated one else; "cpu" takes none.
+    `device`: "auto" takes a real accelerator if there is one and the emulated one else, "gpu" only a real one (else
+    UsageError), "cpu" none.
     """
-    found = devices.detect() if device == "auto" else None
+    torch.set_num_threads(1)  # submissions are small and marked side by side; threads would only wait for each other
+    found = devices.require_real() if device == "gpu" else devices.detect()
     body = StudentProcess(
         from_scratch=assignment.settings.from_scratch,
         trains=assignment.settings.trains,
-        accelerator_name=found.name if found else "emulated",
+        accelerator_name="emulated" if device == "cpu" else found.name,
     )
     root = zygote.start(body.warm, body)
     try:
-        verdict = canary.try_out(lambda targets: _let_try(root, targets), assignment.settings.limits.memory_mb << 20)
-        yield Ground(root, verdict, "none" if device == "cpu" else devices.describe(), found is not None)
+        verdict = canary.try_out(lambda targets: let_try(root, targets), assignment.settings.limits.memory_mb << 20)
+        real = device != "cpu" and not found.emulated
+        yield Ground(root, verdict, "none" if device == "cpu" else found.label, real)
     finally:
         root.close()
 
 
-def _let_try(root: Zygote, targets: canary.Targets) -> canary.Findings:
+def let_try(root: Zygote, targets: canary.Targets) -> canary.Findings:
     """What a confined child found out by attacking `targets`. Raises SandboxError when it could not even try."""
     policy = {"memory_bytes": targets.memory_bytes, "readable": [targets.folder]}
     pid, channel, reader = root.fork_student({"policy": policy, "canary": msgspec.to_builtins(targets)})

@@ -78,6 +78,14 @@ class Marker:
         report = self.reporter.graded(submission, sources, session, verdict, results, calls, diagnoses)
         return msgspec.structs.replace(report, seconds=round(time.perf_counter() - started, 4))
 
+    def one(self, submission: Submission, check: Check, checks: Checks, calls: list[Call]) -> CheckResult:
+        """A single check on the same inputs as in `mark`; its calls are appended to `calls`."""
+        session = self.sandbox.open(source.units(submission.files, self.assignment.settings))
+        try:
+            return self._check(check, checks, session, self._probe(session), submission, calls)
+        finally:
+            session.close()
+
     def seed(self, submission: Submission, check_id: str) -> int:
         """The seed of a check's inputs: the same for the same work, unguessable without the course secret."""
         return secret.seed(self.circumstances.secret, self.digest, submission.digest, check_id)

@@ -17,6 +17,7 @@ import msgspec
 import torch
 from torch import Tensor
 
+from grader import devices
 from grader.call import Layout
 from grader.entry import Entry, Unit
 from grader.sandbox import accelerator, canary, confine, loader, ops, wire
@@ -65,6 +66,8 @@ class StudentProcess:
                 findings = canary.probe(self.plan, layers, targets, (channel.fileno(),))
                 channel.sendall(wire.Packer().frame({"findings": msgspec.to_builtins(findings)}))
                 os._exit(0)
+            if self.placement.real:
+                devices.start(self.placement.real, policy.memory_bytes >> 20)
         except BaseException as error:
             channel.sendall(wire.Packer().frame({"fault": f"{type(error).__name__}: {error}"}))
             os._exit(71)

@@ -1,0 +1,92 @@
+"""`grader replay`: one check of one submission again, on exactly the same inputs, with everything shown to staff."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+
+from grader import assignment as assignments
+from grader import clean_start, intake, secret, staff
+from grader.call import Call
+from grader.collect import Checks, collect
+from grader.errors import UsageError
+from grader.ground import ground
+from grader.marker import Marker
+from grader.reporting import Circumstances
+from grader.results import CheckResult, Report
+from grader.run_directory import RunDirectory
+from grader.sandbox.confined import ConfinedSandbox
+from grader.submission import Submission
+from grader.text import clean
+
+
+def replay(root: Path, run: Path, submission_id: str, check_id: str, paths: tuple[Path, ...]) -> None:
+    """Run the check again and print each call with its inputs and what came of it.
+
+    `paths` are the submissions as they were given to `grader grade`: a run keeps results, not the work itself.
+    Raises UsageError when the work there is not the work that was graded, or the seed would be another.
+    """
+    directory = RunDirectory(run)
+    info = directory.info()
+    old = directory.load(submission_id)
+    if old is None:
+        raise UsageError(f"{run} has no result of {submission_id!r}. Its results are in {run / 'results'}.")
+    if check_id not in {check.id for check in old.checks}:
+        raise UsageError(f"There is no check {check_id!r}. There are: {', '.join(c.id for c in old.checks)}.")
+    assignment = assignments.load(info.assignment, root)
+    with ground(assignment, "cpu" if old.environment.device == "none" else "auto") as base:
+        submission = _same_work(intake.scan(paths, assignment.settings), old)
+        circumstances = Circumstances(
+            secret.course_secret(root, clean_start.given_secret()), base.canary.level, base.device
+        )
+        _refuse_other_seed(circumstances, assignment.digest(), old)
+        calls: list[Call] = []
+        results: list[CheckResult] = []
+        marker = Marker(
+            assignment, staff.load(assignment), ConfinedSandbox(base.root, assignment.settings), circumstances
+        )
+
+        def work(checks: Checks) -> None:
+            check = next(one for one in checks.checks if one.id == check_id)
+            results.append(marker.one(submission, check, checks, calls))
+
+        collect(assignment.hidden_checks, Checks(marker.staff.in_double, work))
+    _show(Console(highlight=False), results[0], calls, old)
+
+
+def _same_work(taken: intake.Intake, old: Report) -> Submission:
+    for entry in taken.entries:
+        submission = taken.read(entry)
+        if submission.digest == old.submission.digest:
+            return submission
+    raise UsageError(
+        f"The work that was graded as {old.submission.id!r} is not among these submissions. "
+        "Give the same paths as to `grader grade`."
+    )
+
+
+def _refuse_other_seed(circumstances: Circumstances, digest: str, old: Report) -> None:
+    if circumstances.seed_id != old.environment.seed_id:
+        raise UsageError("The course secret is another one than in that run, so the inputs would differ.")
+    if digest != old.environment.assignment_digest:
+        raise UsageError("The assignment has changed since that run, so the inputs would differ. Grade again.")
+
+
+def _show(console: Console, result: CheckResult, calls: list[Call], old: Report) -> None:
+    before = next(check for check in old.checks if check.id == result.id)
+    console.print(f"[bold]{escape(result.title)}[/] ({result.id}): {result.status}, then it was {before.status}")
+    for number, call in enumerate(calls, 1):
+        console.rule(f"call {number} of {len(calls)}  {escape(call.case)}")
+        for index, argument in enumerate((*call.args, *call.kwargs.values()), 1):
+            console.print(escape(f"argument {index}: {argument}"))
+        if call.failure is None:
+            console.print(escape(clean(f"returned: {call.output}", 4000)))
+        else:
+            console.print(escape(clean(f"{call.failure.kind}: {call.failure.type} {call.failure.message}", 2000)))
+            console.print(escape(clean(call.failure.trace, 4000)))
+    console.rule("verdict")
+    for words in (result.message, result.hint, result.detail):
+        if words:
+            console.print(escape(words))
