@@ -67,7 +67,7 @@ def test_shape(student, device):
             expect.stays_on_device(student.last, hint="Make new tensors on the device of the inputs.")
 
 
-@points(10, hint="With one block this is plain attention: scale the scores, and divide by the sum at the end.")
+@points(8, hint="With one block this is plain attention: scale the scores, and divide by the sum at the end.")
 def test_one_block(student, reference):
     """One block that holds all keys gives plain attention."""
     Q, K, V = qkv(SIZES)
@@ -76,7 +76,7 @@ def test_one_block(student, reference):
             compare(student, reference, Q, K, V, block_size, lse=False)
 
 
-@points(20, gpu=4, hint=MEND_HINT)
+@points(14, gpu=4, hint=MEND_HINT)
 def test_many_blocks(student, reference, device):
     """Several blocks give the output of plain attention."""
     Q, K, V = qkv(SIZES)
@@ -85,7 +85,7 @@ def test_many_blocks(student, reference, device):
             compare(student, reference, Q, K, V, block_size, lse=False)
 
 
-@points(12, gpu=2, hint="The last block is shorter when block_size does not divide the number of keys. Its keys count.")
+@points(8, gpu=2, hint="The last block is shorter when block_size does not divide the number of keys. Its keys count.")
 def test_ragged_last_block(student, reference, device):
     """A last block that is shorter than the others counts like any other."""
     for keys, block_size in ((7, 3), (7, 4), (5, 2), (11, 10)):
@@ -94,7 +94,7 @@ def test_ragged_last_block(student, reference, device):
             compare(student, reference, Q, K, V, block_size, lse=False)
 
 
-@points(10, gpu=2, hint="The sum is relative to the maximum: lse = m + log(l).")
+@points(8, gpu=2, hint="The sum is relative to the maximum: lse = m + log(l).")
 def test_log_sum_exp(student, reference, device):
     """lse is the logarithm of the sum of the exponentials of the scaled scores."""
     Q, K, V = qkv(SIZES)
@@ -106,7 +106,7 @@ def test_log_sum_exp(student, reference, device):
             expect.close(lse, wanted, bound=limit, name="lse", axes=("head", "query"))
 
 
-@points(12, hint="Compute the scores of one block at a time, inside the loop, and keep only the three running values.")
+@points(26, hint="Compute the scores of one block at a time, inside the loop, and keep only the three running values.")
 def test_memory(student):
     """No tensor as large as the table of all scores is made."""
     sizes, block_size = Sizes(B=1, H=2, Tq=96, Tk=160, d_k=4, d_v=5), 8
