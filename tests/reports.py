@@ -294,7 +294,7 @@ def hostile() -> Report:
     ]
     made = report(checks, id="s006", name=text, source=f"```\n{text}\n</pre></code>\n`````\n")
     return Report(
-        **{  # type: ignore[arg-type]
+        **{
             **{name: getattr(made, name) for name in Report.__struct_fields__},
             "submission": SubmissionInfo(
                 id='s006"><script>',

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from markdown_it import MarkdownIt
 from grader.errors import AssignmentError
 from grader.render import Renderer
 from grader.results import Picture, Report
+from grader.summary import Audience
 from grader.words import BUILT_IN, load_words
 
 RENDERER = Renderer()
@@ -51,12 +53,13 @@ def both(report: Report, **options: str) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("make", [reports.right, reports.wrong, reports.crashed, reports.unread, reports.fault])
-def test_a_report_is_the_same_each_time_and_valid(make: type[Report]) -> None:
+def test_a_report_is_the_same_each_time_and_valid(make: Callable[[], Report]) -> None:
     """Rendering depends on the stored report alone: feedback can be made again at any time."""
     report = make()
-    for audience in ("student", "staff"):
-        first = RENDERER.html(report, audience=audience)  # type: ignore[arg-type]
-        assert first == Renderer().html(report, audience=audience)  # type: ignore[arg-type]
+    readers: list[Audience] = ["student", "staff"]
+    for audience in readers:
+        first = RENDERER.html(report, audience=audience)
+        assert first == Renderer().html(report, audience=audience)
         ids = re.findall(r' id="([^"]+)"', first)
         assert len(ids) == len(set(ids))
         assert set(re.findall(r'aria-labelledby="([^"]+)"', first)) <= set(ids)
