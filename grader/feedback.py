@@ -36,7 +36,8 @@ def feedback(
     reader: Literal["student", "staff"] = "student" if audience == "students" else "staff"
     (run / name).mkdir(exist_ok=True)
     count = 0
-    for count, report in enumerate(directory.reports(), 1):
+    for report in directory.reports():
+        count += 1  # noqa: SIM113 - the number of reports is needed after the loop
         target = run / name / report.submission.id
         write(target.with_name(target.name + ".html"), renderer.html(report, audience=reader, phase=phase))
         write(target.with_name(target.name + ".md"), renderer.markdown(report, audience=reader, phase=phase))

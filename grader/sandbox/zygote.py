@@ -99,8 +99,10 @@ class Zygote:
         return Death(reply.signal, reply.exit, reply.cpu_seconds, reply.peak_mb)
 
     def close(self) -> None:
-        """Let the zygote and everything that it forked end."""
+        """Let the zygote and everything that it forked end, and wait for it if it is this process's own child."""
         self.control.close()
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self.pid, 0)
 
     def _ask(self, request: Request, descriptors: list[int]) -> Reply:
         try:
@@ -166,6 +168,10 @@ def _serve(control: socket.socket, body: Body) -> None:
     for pid in children:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
+    # Other zygotes end with their markers, which have lost main as well. Waiting leaves no process behind.
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            os.waitpid(-1, 0)
 
 
 def _be_student(control: socket.socket, descriptors: list[int], body: Body, request: Request) -> NoReturn:
