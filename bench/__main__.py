@@ -1,0 +1,23 @@
+"""`make bench`: every figure that the README quotes, each a ratio of two things measured in this one run.
+
+Give names to run only some: python -m bench cold warm graders intake diagnosis false_alarms
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+PARTS = ("cold", "warm", "graders", "intake", "diagnosis", "false_alarms")
+
+
+def main(names: list[str]) -> None:
+    unknown = [name for name in names if name not in PARTS]
+    if unknown:
+        sys.exit(f"No benchmark is called {unknown[0]!r}. There are: {', '.join(PARTS)}.")
+    for name in names or PARTS:
+        importlib.import_module(f"bench.{name}").main()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
