@@ -37,7 +37,7 @@ def feedback(
     (run / name).mkdir(exist_ok=True)
     count = 0
     for report in directory.reports():
-        count += 1  # noqa: SIM113 - the number of reports is needed after the loop
+        count += 1
         target = run / name / report.submission.id
         write(target.with_name(target.name + ".html"), renderer.html(report, audience=reader, phase=phase))
         write(target.with_name(target.name + ".md"), renderer.markdown(report, audience=reader, phase=phase))
