@@ -1,0 +1,210 @@
+"""Name the misconceptions: the fewest wrong ideas that reproduce every number the student's code produced.
+
+Sets of one idea are tried first, then of two, then of three. A set must fit every recorded call: the numbers,
+where they are NaN or infinite, how a call failed, what it left behind, its gradients. Where several sets fit
+equally, the student's code is asked one more call on which they differ. Where nothing fits, nothing is said.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from grader import crashes
+from grader.call import Call
+from grader.catalogue import Catalogue
+from grader.misconception import Bank, Inputs, Misconception
+from grader.parts import YES, Failed, Part, Returned, parts_of
+from grader.results import DiagnosisResult
+from grader.search import Search
+from grader.whatif import Bounds, WhatIf
+
+Ask = Callable[[tuple[Any, ...], dict[str, Any]], Call]
+
+MOST = 3
+"""Ideas in one set."""
+QUESTIONS = 4
+"""Further calls that the student's code is asked at most."""
+LARGE = 20_000
+"""Elements in the inputs of a call beyond which it is left out: recording it would cost more than it tells."""
+CRASHES = 2
+"""Kinds of crash that are explained beside a diagnosis."""
+
+
+def diagnose(
+    calls: Sequence[Call], bank: Bank, bounds: Bounds | None = None, *, ask: Ask | None = None
+) -> list[DiagnosisResult]:
+    """What explains the calls of a submission that failed, or nothing.
+
+    Args:
+        calls: all recorded calls, those that went well included.
+        bank: the wrong ideas; its default settings are the reference.
+        bounds: see `Bounds`; without it a few roundings of each number are allowed.
+        ask: calls the student's function on further inputs.
+    Returns at most one set of misconceptions, and beside it what explains the crashes that the set does not.
+    """
+    with torch.no_grad(), np.errstate(all="ignore"):
+        inquiry = _Inquiry(calls, bank, bounds, ask)
+        found = inquiry.result(inquiry.records)
+        if found is not None:
+            return [found]
+        answered = [record for record in inquiry.records if record.call.failure is None]
+        if len(answered) < len(inquiry.records):
+            found = inquiry.result(answered)
+        return [*([found] if found else []), *_crashes(calls)]
+
+
+def _crashes(calls: Sequence[Call]) -> list[DiagnosisResult]:
+    """What explains the exceptions, one result for each kind."""
+    found: dict[str, DiagnosisResult] = {}
+    for call in calls:
+        explained = crashes.explain(call.failure) if call.failure is not None else None
+        if explained is not None:
+            found.setdefault(explained.misconceptions[0], explained)
+    return list(found.values())[:CRASHES]
+
+
+class _Inquiry:
+    """The diagnosis of one submission."""
+
+    def __init__(self, calls: Sequence[Call], bank: Bank, bounds: Bounds | None, ask: Ask | None) -> None:
+        self.bank, self.bounds, self.ask = bank, bounds, ask
+        self.catalogue = catalogue_of(bank)
+        self.records = [WhatIf(self.catalogue, call, bounds) for call in calls if _usable(call)]
+        self.records = sorted((record for record in self.records if record.known), key=_order)
+        self.parts: dict[WhatIf, tuple[Part, ...]] = {}
+        self.search = Search(self.catalogue)
+        self.questions = list(questions_of(bank)) if ask else []
+        self.left = QUESTIONS
+
+    def result(self, records: list[WhatIf]) -> DiagnosisResult | None:
+        """The smallest sets that fit all these calls, as a result; None when none does."""
+        asked: list[WhatIf] = []
+        for size in range(1, MOST + 1):
+            if size == 2 and self.questions:
+                asked.append(self._put(self.questions[0]))
+            while True:
+                parts = [part for record in (*asked, *records) for part in self._parts(record)]
+                sets = self._groups([c for c in self.search.fitting(parts, size) if self._convincing(c, parts)])
+                question = self._question(sets)
+                if question is None:
+                    break
+                asked.append(self._put(question))
+            if sets:
+                return self._written(sets, [*asked, *records])
+        return None
+
+    def _parts(self, record: WhatIf) -> tuple[Part, ...]:
+        if record not in self.parts:
+            self.parts[record] = parts_of(record)
+        return self.parts[record]
+
+    def _groups(self, sets: list[int]) -> list[int]:
+        """The first of the smallest sets for each group of ideas (sets that differ by a style are one group)."""
+        fewest = min((self.catalogue.size(chosen) for chosen in sets if self.catalogue.size(chosen)), default=0)
+        groups: dict[frozenset[str], int] = {}
+        for chosen in sets:
+            if fewest and self.catalogue.size(chosen) == fewest:
+                groups.setdefault(frozenset(idea.id for idea in self._ideas(chosen)), chosen)
+        return list(groups.values())
+
+    def _ideas(self, chosen: int) -> list[Misconception]:
+        return [item.idea for item in self.catalogue.members(chosen) if item.idea is not None]
+
+    def _convincing(self, chosen: int, parts: Sequence[Part]) -> bool:
+        """Whether more speaks for the set than that calls failed in a way that many mistakes share."""
+        changed = [part for part in parts if part.fits(0) != YES]
+        return any(not isinstance(part, Failed) or part.telling(chosen) for part in changed)
+
+    # --- asking ---
+
+    def _question(self, sets: list[int]) -> WhatIf | None:
+        """The further call on which the sets differ most, None when there is none or nothing to tell apart."""
+        if len(sets) < 2 or not self.left:
+            return None
+        best, most = None, 1
+        for record in self.questions:
+            outcomes = len({record.outcome(chosen) for chosen in sets})
+            if outcomes > most:
+                best, most = record, outcomes
+        return best
+
+    def _put(self, question: WhatIf) -> WhatIf:
+        """Ask the student's code."""
+        assert self.ask is not None
+        self.questions.remove(question)
+        self.left -= 1
+        args, kwargs = _fresh((question.call.args, question.call.kwargs))
+        return WhatIf(self.catalogue, self.ask(args, kwargs), self.bounds)
+
+    # --- words ---
+
+    def _written(self, sets: list[int], records: list[WhatIf]) -> DiagnosisResult:
+        chosen, *others = sets
+        ideas = self._ideas(chosen)
+        title = ", and ".join(idea.title for idea in ideas)
+        explanation = "\n\n".join(idea.explanation for idea in ideas)
+        if others:
+            same = "; or ".join(", and ".join(idea.title for idea in self._ideas(other)) for other in others)
+            explanation += f"\n\nThese calls can't tell this from: {same}."
+        parts = [part for record in records for part in self._parts(record)]
+        failed = [part for part in parts if isinstance(part, Failed)]
+        return DiagnosisResult(
+            misconceptions=[idea.id for idea in ideas],
+            title=title[:1].upper() + title[1:],
+            explanation=explanation,
+            hint="\n\n".join(dict.fromkeys(idea.hint for idea in ideas)),
+            section=ideas[0].section,
+            evidence=_evidence(chosen, records, parts, len(self.records)),
+            alternatives=[[idea.id for idea in self._ideas(other)] for other in others],
+            place=failed[0].failure.place if failed else None,
+        )
+
+
+def _evidence(chosen: int, records: list[WhatIf], parts: Sequence[Part], recorded: int) -> str:
+    """For staff: how many calls the set reproduces, in how many of them it matters, and how closely."""
+    differ = {id(part.whatif) for part in parts if part.fits(0) != YES}
+    largest = max((part.gap(chosen) for part in parts if isinstance(part, Returned)), default=0.0)
+    words = f"matches {len(records)} of {len(records)} calls, {len(differ)} of which differ from the reference"
+    if len(records) < recorded:
+        words += f" ({recorded - len(records)} calls that failed are explained apart)"
+    return f"{words}; largest difference {largest:.1e}"
+
+
+@functools.lru_cache(maxsize=4)
+def catalogue_of(bank: Bank) -> Catalogue:
+    """The bank's catalogue, made once: markers diagnose many submissions with one bank."""
+    return Catalogue(bank)
+
+
+@functools.lru_cache(maxsize=4)
+def questions_of(bank: Bank) -> tuple[WhatIf, ...]:
+    """What the student's code may be asked further, with the bank's own answers."""
+    catalogue = catalogue_of(bank)
+    return tuple(WhatIf(catalogue, Call(args, kwargs, "cpu"), None) for args, kwargs in bank.probes())
+
+
+def _usable(call: Call) -> bool:
+    """Whether recording the call can tell something at a fair price."""
+    if call.failure is not None and call.failure.kind != "exception":
+        return False
+    return sum(tensor.numel() for tensor in call.inputs) <= LARGE
+
+
+def _order(record: WhatIf) -> tuple[bool, bool, int, int]:
+    """Calls first in which few ideas can show: exact dtypes, no gradients, few tensors, small ones."""
+    inputs = record.call.inputs
+    coarse = any(tensor.is_floating_point() and torch.finfo(tensor.dtype).eps > 1e-5 for tensor in inputs)
+    elements = sum(tensor.numel() for tensor in inputs)
+    return coarse, record.call.cotangents is not None, len(inputs), elements
+
+
+def _fresh(inputs: Inputs) -> Inputs:
+    args, kwargs = inputs
+    copied = tuple(item.clone() if isinstance(item, Tensor) else item for item in args)
+    return copied, {key: item.clone() if isinstance(item, Tensor) else item for key, item in kwargs.items()}

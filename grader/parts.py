@@ -1,0 +1,246 @@
+"""What a recorded call shows, part by part, compared with what the bank computes under a set of wrong ideas."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from grader import crashes
+from grader.call import Failure
+from grader.misconception import AFTER, ANSWER_DEVICE
+from grader.whatif import Node, WhatIf, same
+
+NO, ODD, YES = 0, 1, 2
+"""How a set fits: not at all; except where numbers are not finite or huge, as a style may explain; in all numbers."""
+
+TIGHT, LOOSE, COARSE = 64.0, 1e4, 1e5
+"""Errors in units of the dtype's eps: certainly the same number; the same if it is huge; certainly another."""
+HUGE = 1e3
+"""A number that no result has, only fills and overflows."""
+GROWTH = 256.0
+"""An idea may enlarge rounding errors beyond the reference's bounds by at most this factor."""
+
+
+def parts_of(whatif: WhatIf) -> tuple[Part, ...]:
+    """What there is to compare, starting with what the fewest ideas can touch."""
+    plans, call = whatif.catalogue.plans, whatif.call
+    if call.failure is not None:
+        return (Failed(whatif, call.failure),)
+    names = sorted(whatif.seen, key=lambda name: plans[name].upstream.bit_count())
+    parts: list[Part] = [Returned(whatif, name, whatif.seen[name]) for name in names]
+    if ANSWER_DEVICE in plans and call.layouts:
+        parts.append(Placed(whatif, "cpu" if all(layout.device == "cpu" for layout in call.layouts) else "gpu"))
+    sent = {id(tensor): index for index, tensor in enumerate(call.inputs)}
+    for name, value in whatif.arguments.items():
+        if name + AFTER in plans and id(value) in sent and len(call.after) == len(sent):
+            parts.append(LeftBehind(whatif, name, call.after[sent[id(value)]]))
+    if call.gradients is not None:
+        parts.append(Gradients(whatif, call.gradients))
+    return tuple(parts)
+
+
+class Part:
+    """One thing that a call shows, compared with what the bank computes under a set."""
+
+    def __init__(self, whatif: WhatIf) -> None:
+        self.whatif = whatif
+
+    def fits(self, chosen: int) -> int:
+        """NO, ODD or YES."""
+        raise NotImplementedError
+
+    def touched(self, chosen: int, more: int) -> bool:
+        """Whether the items `more` make a difference here, on top of `chosen`, without stopping the call."""
+        raise NotImplementedError
+
+    @property
+    def kind(self) -> tuple[Any, ...]:
+        """What parts share in which the same ideas show: this sort of part, of calls with the same sorts of inputs."""
+        inputs = [(tensor.dtype.is_floating_point, tensor.dim()) for tensor in self.whatif.call.inputs]
+        return type(self), self.whatif.call.device, *inputs
+
+
+class Returned(Part):
+    """One returned tensor."""
+
+    def __init__(self, whatif: WhatIf, name: str, seen: Tensor) -> None:
+        super().__init__(whatif)
+        self.name, self.seen = name, seen
+        self.array = _array(seen)
+        self.eps = torch.finfo(seen.dtype).eps if seen.is_floating_point() else 0.0
+        self._known: dict[Node, int] = {}
+        self._index: int | None = None
+
+    def fits(self, chosen: int) -> int:
+        node = self.whatif.node(self.name, chosen)
+        found = self._known.get(node)
+        if found is None:
+            found = self._known[node] = NO if node.error is not None else self._compared(node.value, chosen)
+        return found
+
+    def touched(self, chosen: int, more: int) -> bool:
+        if self._index is None:
+            self._index = _telling(self.array, self.whatif.node(self.name, 0).value)
+        self.whatif.sharing = True
+        after = self.whatif.node(self.name, chosen | more)
+        return after.error is None and after is not self.whatif.node(self.name, chosen)
+
+    def gap(self, chosen: int) -> float:
+        """The largest difference of finite numbers between the student's value and the set's."""
+        value = self.whatif.node(self.name, chosen).value
+        gap = np.abs(_array(value) - self.array)
+        return float(np.max(gap[np.isfinite(gap)], initial=0.0))
+
+    def _compared(self, value: Any, chosen: int) -> int:
+        if not isinstance(value, Tensor) or value.shape != self.seen.shape or value.dtype != self.seen.dtype:
+            return NO
+        mine, theirs = _array(value), self.array
+        if self._index is not None:
+            ours, seen = mine.item(self._index), theirs.item(self._index)
+            gap = abs(ours - seen)
+            if gap > COARSE * self.eps * (abs(ours) + 1.0) and abs(ours) < HUGE and abs(seen) < HUGE:
+                return NO
+        if torch.equal(value, self.seen):
+            return YES
+        gap = np.abs(mine - theirs)
+        off = ~((gap <= TIGHT * self.eps * np.abs(mine)) | (mine == theirs) | (np.isnan(mine) & np.isnan(theirs)))
+        if not off.any():
+            return YES
+        plain = np.isfinite(mine) & np.isfinite(theirs) & (np.abs(mine) < HUGE) & (np.abs(theirs) < HUGE)
+        if (gap > COARSE * self.eps * (np.abs(mine) + 1.0))[off & plain].any():
+            return NO
+        limits = self.whatif.limits(self.name)
+        limits = limits if limits.shape == mine.shape else np.max(limits, initial=0.0)
+        limit = 2 * limits + np.where(plain, TIGHT, LOOSE) * self.eps * np.abs(mine)
+        off &= ~(gap <= limit)
+        if not off.any():
+            return YES
+        if (off & plain).any():
+            exact = self.whatif.exact(self.name, chosen)
+            if exact is None:
+                return NO
+            own = np.nanmax(np.where(plain, np.abs(_array(exact) - mine), 0.0), initial=0.0)
+            limit = limit + min(16 * float(own), GROWTH * float(np.max(limits, initial=0.0)))
+            off &= ~(gap <= limit)
+        if (off & plain).any():
+            return NO
+        return ODD if off.any() else YES
+
+
+class Failed(Part):
+    """A call that ended in an exception."""
+
+    def __init__(self, whatif: WhatIf, failure: Failure) -> None:
+        super().__init__(whatif)
+        self.failure = failure
+        self.family = crashes.family(failure)
+        self._known: dict[int, int] = {}
+
+    def fits(self, chosen: int) -> int:
+        if chosen not in self._known:
+            error = self.whatif.error(chosen)
+            same = error is not None and crashes.family(_failure(error)) == self.family
+            self._known[chosen] = YES if same else NO
+        return self._known[chosen]
+
+    def touched(self, chosen: int, more: int) -> bool:
+        return self.fits(chosen | more) != self.fits(chosen)
+
+    def telling(self, chosen: int) -> bool:
+        """Whether the failure says more than that sizes did not fit, as they do in many a mistake: the same sizes."""
+        error = self.whatif.error(chosen)
+        return self.family != "shapes" or (error is not None and str(error) == self.failure.message)
+
+
+class Placed(Part):
+    """The device on which the answer stands."""
+
+    def __init__(self, whatif: WhatIf, device: str) -> None:
+        super().__init__(whatif)
+        self.device = device
+
+    def fits(self, chosen: int) -> int:
+        return YES if self.whatif.node(ANSWER_DEVICE, chosen).value == self.device else NO
+
+    def touched(self, chosen: int, more: int) -> bool:
+        return self.fits(chosen | more) != self.fits(chosen)
+
+
+class LeftBehind(Part):
+    """An argument as the call left it: compared bit for bit where it is unchanged, within rounding where not."""
+
+    def __init__(self, whatif: WhatIf, name: str, after: Tensor) -> None:
+        super().__init__(whatif)
+        self.name, self.after = name + AFTER, after
+        self.changed = not same(whatif.arguments[name], after)
+        self.upstream = whatif.catalogue.plans[self.name].upstream
+
+    def fits(self, chosen: int) -> int:
+        if not chosen & self.upstream:
+            return NO if self.changed else YES
+        value = self.whatif.node(self.name, chosen).value
+        if not isinstance(value, Tensor) or value.shape != self.after.shape or value.dtype != self.after.dtype:
+            return NO
+        if same(value, self.after):
+            return YES
+        close = value.is_floating_point() and torch.allclose(value.detach(), self.after, 1e-3, 1e-6, equal_nan=True)
+        return YES if close and self.changed else NO
+
+    def touched(self, chosen: int, more: int) -> bool:
+        self.whatif.sharing = True
+        return self.whatif.node(self.name, chosen | more) is not self.whatif.node(self.name, chosen)
+
+
+class Gradients(Part):
+    """The gradients of a call that asked for them."""
+
+    def __init__(self, whatif: WhatIf, seen: tuple[Tensor | None, ...]) -> None:
+        super().__init__(whatif)
+        self.seen = seen
+
+    def fits(self, chosen: int) -> int:
+        got = self.whatif.gradients(chosen)
+        if isinstance(got, Exception) or len(got) != len(self.seen):
+            return NO
+        same = all(_close(mine, theirs) for mine, theirs in zip(got, self.seen, strict=True))
+        return YES if same else NO
+
+    def touched(self, chosen: int, more: int) -> bool:
+        return self.fits(chosen | more) != self.fits(chosen)
+
+
+def _close(mine: Tensor | None, theirs: Tensor | None) -> bool:
+    """Equal up to a few thousand roundings of the largest; None only like None or zeros."""
+    if mine is None or theirs is None:
+        other = theirs if mine is None else mine
+        return other is None or not bool(other.any())
+    if mine.shape != theirs.shape:
+        return False
+    scale = float(mine.nan_to_num().abs().max()) if mine.numel() else 0.0
+    room = 4096 * torch.finfo(theirs.dtype).eps
+    return torch.allclose(mine.to(theirs.dtype), theirs, room, room * scale, equal_nan=True)
+
+
+def _failure(error: Exception) -> Failure:
+    return Failure("exception", type(error).__name__, str(error))
+
+
+def _array(value: Tensor) -> np.ndarray[Any, Any]:
+    plain = value.detach()
+    if plain.dtype in (torch.bfloat16, torch.float16):
+        plain = plain.float()
+    return plain.numpy()
+
+
+def _telling(seen: np.ndarray[Any, Any], plain: Any) -> int | None:
+    """Where to look first: the finite place at which the student is furthest from the reference."""
+    if not seen.size:
+        return None
+    finite = np.where(np.isfinite(seen), np.abs(seen), 0.0)
+    if isinstance(plain, Tensor) and plain.shape == seen.shape:
+        gap = np.abs(np.nan_to_num(seen) - np.nan_to_num(_array(plain)))
+        finite = np.where(np.isfinite(seen) & (np.abs(seen) < HUGE), gap, 0.0) + 1e-6 * np.minimum(finite, 1.0)
+    return int(finite.argmax())

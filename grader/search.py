@@ -1,0 +1,107 @@
+"""Which sets of ideas fit all parts of the recorded calls: found part by part, the fewest ideas first."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+from grader.catalogue import Catalogue, Item
+from grader.parts import NO, ODD, YES, Part
+
+WORK = 3_000
+"""Sets of two or three that are compared before the search gives up: a number and not a time, so that the same
+submission is always diagnosed the same."""
+WIDTH = 40
+"""Sets that are followed from one part to the next."""
+
+
+class Search:
+    """The search for one submission. `work` counts the sets that were compared."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self.catalogue = catalogue
+        self.work = 0
+
+    def fitting(self, parts: Sequence[Part], most: int) -> list[int]:
+        """The sets of at most `most` ideas that fit every part; the empty set may be among them.
+
+        A set that fails at a part is extended by ideas that make a difference there. Ideas that would have shown
+        at an earlier part, alone, are not taken for that: they would have been needed there already.
+        """
+        fitting = [0]
+        for index, part in enumerate(parts):
+            found: dict[int, None] = {}
+            for chosen in fitting:
+                verdict = part.fits(chosen)
+                if verdict == YES:
+                    found[chosen] = None
+                else:
+                    found.update(dict.fromkeys(self._extended(chosen, verdict, part, parts[:index], most)))
+            fitting = sorted(found, key=self._rank)[:WIDTH]
+            if not fitting:
+                break
+        return fitting
+
+    def _rank(self, chosen: int) -> tuple[int, int]:
+        members = self.catalogue.members(chosen)
+        return sum(item.idea is not None for item in members), sum(item.rank for item in members)
+
+    def _extended(self, chosen: int, verdict: int, part: Part, earlier: Sequence[Part], most: int) -> Iterator[int]:
+        """The sets that contain `chosen`, fit the part and all earlier ones, and have at most `most` ideas."""
+        if verdict == ODD:
+            yield from self._styled(chosen, part, earlier)
+        room = most - self.catalogue.size(chosen)
+        if room < 1:
+            return
+        items = [
+            item
+            for item in self.catalogue.ideas
+            if self.catalogue.fits(chosen, item) and part.touched(chosen, item.bit)
+        ]
+        for item in items:
+            yield from self._fitting(chosen | item.bit, part, earlier)
+        if room < 2:
+            return
+        shown = _first_of_each(earlier)
+        items = [item for item in items if not any(other.touched(chosen, item.bit) for other in shown)]
+        for size in range(2, room + 1):
+            for more in self._combined(items, size):
+                if self.work >= WORK:
+                    return
+                self.work += 1
+                yield from self._fitting(chosen | more, part, earlier)
+
+    def _combined(self, items: Sequence[Item], size: int) -> Iterator[int]:
+        """Sets of `size` items that set different knobs; likelier items sooner."""
+        for last in range(size - 1, len(items)):
+            for first in itertools.combinations(items[:last], size - 1):
+                chosen = items[last].bit
+                for item in first:
+                    if not self.catalogue.fits(chosen, item):
+                        break
+                    chosen |= item.bit
+                else:
+                    yield chosen
+
+    def _fitting(self, chosen: int, part: Part, earlier: Sequence[Part]) -> Iterator[int]:
+        verdict = part.fits(chosen)
+        if verdict == NO:
+            return
+        if verdict == ODD or not all(other.fits(chosen) == YES for other in earlier):
+            yield from self._styled(chosen, part, earlier)
+        else:
+            yield chosen
+
+    def _styled(self, chosen: int, part: Part, earlier: Sequence[Part]) -> Iterator[int]:
+        """The set with a style that makes it fit, if it fits but for odd places."""
+        if any(other.fits(chosen) == NO for other in earlier):
+            return
+        for style in self.catalogue.styles:
+            both = chosen | style.bit
+            if self.catalogue.fits(chosen, style) and all(other.fits(both) == YES for other in (part, *earlier)):
+                yield both
+
+
+def _first_of_each(parts: Sequence[Part]) -> list[Part]:
+    """The first part of each kind of call: enough to see whether an idea shows in such calls."""
+    return list({part.kind: part for part in reversed(parts)}.values())[::-1]

@@ -1,0 +1,190 @@
+"""What a recorded call would have given under any set of wrong ideas.
+
+A set is a whole number: bit i stands for item i of the catalogue. Every value of every step is computed once for
+those items of the set that can reach it, so that sets which differ late share all that comes before. Where many
+sets are tried, a value that comes out bit for bit like the reference's *is* the reference's: an idea that makes no
+difference costs nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from grader import crashes
+from grader.call import Call, Failure
+from grader.catalogue import Catalogue, Plan
+
+Bounds = Callable[..., "tuple[Tensor, ...] | Tensor"]
+"""Inputs -> for each returned value, how far off any correct order of operations may be."""
+
+
+class Node:
+    """The value of a step under a set, or the exception that it raised. Equal values share a node."""
+
+    __slots__ = ("error", "plain", "value")
+
+    def __init__(self, value: Any, error: Exception | None = None, plain: bool = False) -> None:
+        self.value = value
+        self.error = error
+        self.plain = plain
+        """Whether it is what the reference has there."""
+
+
+class WhatIf:
+    """A call of the student's, recorded, with everything that the bank computes for it."""
+
+    def __init__(self, catalogue: Catalogue, call: Call, bounds: Bounds | None) -> None:
+        self.catalogue, self.call, self.bounds = catalogue, call, bounds
+        bank = catalogue.bank
+        self.seen = _returned(call, bank.returns)
+        self.arguments = bank.bind(call.args, call.kwargs)
+        self.sharing = False
+        """Whether values are compared with the reference's, which pays when many sets are tried on this call."""
+        self._base = {name: Node(value, plain=True) for name, value in self.arguments.items()}
+        self._base |= {"device": Node(call.device, plain=True), "seen": Node(self.seen, plain=True)}
+        self._nodes: dict[str, dict[int, Node]] = {name: {} for name in catalogue.plans}
+        self._gradients: dict[int, tuple[Tensor | None, ...] | Exception] = {}
+        self._limits: dict[str, np.ndarray[Any, Any]] | None = None
+
+    @property
+    def known(self) -> bool:
+        """Whether the call shows anything: an answer in the promised form, or a failure."""
+        return bool(self.seen) or self.call.failure is not None
+
+    def node(self, name: str, chosen: int) -> Node:
+        """The value of step `name` under the set."""
+        plan = self.catalogue.plans[name]
+        chosen &= plan.upstream
+        known = self._nodes[name]
+        found = known.get(chosen)
+        if found is None:
+            found = known[chosen] = self._computed(plan, chosen)
+        return found
+
+    def _computed(self, plan: Plan, chosen: int) -> Node:
+        base, direct = self._base, chosen & plan.direct
+        values, other = [], bool(direct)
+        for source in plan.step.inputs:
+            node = base.get(source) or self.node(source, chosen)
+            if node.error is not None:
+                return node
+            values.append(node.value)
+            other = other or not node.plain
+        sharing = chosen and self.sharing
+        if sharing and not other:
+            return self.node(plan.step.name, 0)
+        try:
+            value = plan.step.function(*values, **self.catalogue.knobs(plan, direct))
+        except Exception as error:
+            return Node(None, error)
+        if not sharing:
+            return Node(value, plain=not chosen)
+        plain = self.node(plan.step.name, 0)
+        return plain if same(value, plain.value) else Node(value)
+
+    def error(self, chosen: int) -> Exception | None:
+        """How the call ends under the set, if not with an answer."""
+        for name in self.catalogue.ends:
+            node = self.node(name, chosen)
+            if node.error is not None:
+                return node.error
+        if self.call.cotangents is not None:
+            got = self.gradients(chosen)
+            return got if isinstance(got, Exception) else None
+        return None
+
+    def outcome(self, chosen: int) -> Any:
+        """What the call gives under the set: the same for sets that can't be told apart by it."""
+        self.sharing = True
+        error = self.error(chosen)
+        if error is not None:
+            return crashes.family(Failure("exception", type(error).__name__, str(error)))
+        return tuple(id(self.node(name, chosen)) for name in self.catalogue.bank.returns)
+
+    def gradients(self, chosen: int) -> tuple[Tensor | None, ...] | Exception:
+        """Of each floating tensor that was sent, None where the graph does not reach it; or how that failed."""
+        if chosen not in self._gradients:
+            try:
+                self._gradients[chosen] = self._backward(chosen)
+            except Exception as error:
+                self._gradients[chosen] = error
+        return self._gradients[chosen]
+
+    def _backward(self, chosen: int) -> tuple[Tensor | None, ...]:
+        bank, call = self.catalogue.bank, self.call
+        leaves = {id(tensor): tensor.detach().clone() for tensor in call.inputs}
+        for tensor in call.inputs:
+            leaves[id(tensor)].requires_grad_(tensor.requires_grad)
+        args = tuple(leaves.get(id(item), item) for item in call.args)
+        kwargs = {key: leaves.get(id(item), item) for key, item in call.kwargs.items()}
+        with torch.enable_grad():
+            known = bank.values(args, kwargs, self.catalogue.all_knobs(chosen), device=call.device, seen=self.seen)
+            pairs = [
+                (known[name], cotangent)
+                for name, cotangent in zip(bank.returns, call.cotangents or (), strict=False)
+                if known[name].requires_grad
+            ]
+            wanted = [leaf for leaf in leaves.values() if leaf.requires_grad]
+            if not pairs or not wanted:
+                return tuple(None for tensor in call.inputs if tensor.is_floating_point())
+            values, cotangents = zip(*pairs, strict=True)
+            found = torch.autograd.grad(values, wanted, cotangents, allow_unused=True)
+        by_leaf = {id(leaf): gradient for leaf, gradient in zip(wanted, found, strict=True)}
+        return tuple(by_leaf.get(id(leaf)) for leaf in leaves.values() if leaf.is_floating_point())
+
+    def limits(self, name: str) -> np.ndarray[Any, Any]:
+        """Derived bounds of the reference's error in this returned value; 0 where there is none."""
+        if self._limits is None:
+            self._limits = {}
+            if self.bounds is not None:
+                args = (item.detach() if isinstance(item, Tensor) else item for item in self.call.args)
+                found = self.bounds(*args, **self.call.kwargs)
+                values = (found,) if isinstance(found, Tensor) else found
+                for key, value in zip(self.catalogue.bank.returns, values, strict=False):
+                    self._limits[key] = value.double().nan_to_num(0.0, 0.0).numpy()
+        return self._limits.get(name, np.zeros(()))
+
+    def exact(self, name: str, chosen: int) -> Tensor | None:
+        """The value in float64: how far the bank's own rounding is off shows how far another's may be."""
+        bank, call = self.catalogue.bank, self.call
+        args = tuple(_double(item) for item in call.args)
+        kwargs = {key: _double(item) for key, item in call.kwargs.items()}
+        try:
+            known = bank.values(args, kwargs, self.catalogue.all_knobs(chosen), device=call.device, seen=self.seen)
+        except Exception:
+            return None
+        value = known[name]
+        return value if isinstance(value, Tensor) else None
+
+
+def _returned(call: Call, names: tuple[str, ...]) -> dict[str, Tensor]:
+    """The returned tensors by name; a lone tensor counts as the first. Empty when the answer has another form."""
+    output = (call.output,) if isinstance(call.output, Tensor) else call.output
+    if call.failure is not None or not isinstance(output, (tuple, list)) or len(output) not in (1, len(names)):
+        return {}
+    if not all(isinstance(value, Tensor) for value in output):
+        return {}
+    return {name: value.detach() for name, value in zip(names, output, strict=False)}
+
+
+def _double(item: Any) -> Any:
+    return item.detach().double() if isinstance(item, Tensor) and item.is_floating_point() else item
+
+
+def same(left: Any, right: Any) -> bool:
+    """The same tensor bit for bit (a NaN is like any other), or equal values of another kind."""
+    if not isinstance(left, Tensor) or not isinstance(right, Tensor):
+        return type(left) is type(right) and not isinstance(left, Tensor) and bool(left == right)
+    if left.shape != right.shape or left.dtype != right.dtype:
+        return False
+    if torch.equal(left, right):
+        return True
+    if not left.is_floating_point() or not math.isnan(float(left.sum())):
+        return False
+    return torch.equal(left.isnan(), right.isnan()) and torch.equal(left.nan_to_num(), right.nan_to_num())
