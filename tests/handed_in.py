@@ -63,12 +63,13 @@ def zipped(tree: Tree, below: str = "") -> bytes:
     return data.getvalue()
 
 
-def zip_of(*members: tuple[str, bytes]) -> bytes:
-    """A zip with these members, whatever they are called and however often."""
+def zip_of(*members: tuple[str, bytes], kinds: dict[str, int] | None = None) -> bytes:
+    """A zip with these members, whatever they are called and however often; `kinds`: what Unix says they are."""
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, value in members:
             info = zipfile.ZipInfo("x")
+            info.external_attr = (kinds or {}).get(name, 0) << 16
             info.filename = name  # the constructor would change some names
             info.compress_type = zipfile.ZIP_DEFLATED
             archive.NameToInfo.clear()  # so that it does not warn of a name that comes twice
@@ -92,6 +93,16 @@ def tarred(tree: Tree, packing: str = "") -> bytes:
                 body = contents(name, value)
                 info.size = len(body)
                 archive.addfile(info, io.BytesIO(body))
+    return data.getvalue()
+
+
+def device() -> bytes:
+    """A tar with an honest file and a device."""
+    data = io.BytesIO(tarred({"attention.py": CODE}))
+    with tarfile.open(fileobj=data, mode="a") as archive:
+        info = tarfile.TarInfo("null")
+        info.type = tarfile.CHRTYPE
+        archive.addfile(info)
     return data.getvalue()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import stat
 import unicodedata
 from dataclasses import dataclass, field
 
@@ -11,6 +12,7 @@ from tests.handed_in import (
     NOTEBOOK,
     Link,
     Tree,
+    device,
     locked,
     method,
     overlapping,
@@ -311,6 +313,24 @@ CASES = [
     upload("a zip from a Mac", "hw.zip", without_utf8_flag({"José.py": CODE}), ["José.py"]),
     upload("a zip beside a file", "data.zip", {"x.csv": "1"}, "only x.csv"),
     Case(
+        "a zip beside what was packed in it",
+        {f"ada/{PY}": CODE, "ada/hw.zip": {PY: CODE, "more.py": b"x = 1"}, f"bob/{PY}": CODE},
+        {"ada": [PY, "hw.zip/more.py"], "bob": [PY]},
+        notes={"ada": "hw.zip/attention.py is the same as attention.py"},
+    ),
+    Case(
+        "a .txt beside the code",
+        {f"ada/{PY}": CODE, f"ada/{PY}.txt": CODE, f"bob/{PY}": CODE},
+        {"ada": [PY, f"{PY}.txt"], "bob": [PY]},
+    ),
+    upload("a zip called .py", PY, zipped({PY: CODE}), "is really a zip archive"),
+    upload("a tar.gz called .zip", "hw.zip", tarred({PY: CODE}, "gz"), [PY]),
+    upload("a tar without code", "hw.tar", {"a.csv": "1"}, "only a.csv"),
+    upload("a tar with a zip in it", "hw.tar", {"inner.zip": {PY: CODE}}, [f"inner.zip/{PY}"]),
+    upload("a tar with junk", "hw.tar", {PY: CODE, "__pycache__/x.pyc": b"x"}, [PY], "Ignored in hw.tar: __pycache__"),
+    upload("a tar with a device", "hw.tar", device(), [PY], "null was left out. It is not a regular file"),
+    upload("a zip with a device", "hw.zip", zip_of((PY, CODE), kinds={PY: stat.S_IFCHR}), "holds nothing"),
+    Case(
         "two uploads, one packed",
         {f"ada/{PY}": CODE, "ada/data.zip": {"x.csv": "1"}, f"bob/{PY}": CODE},
         {"ada": [PY, "data.zip/x.csv"], "bob": [PY]},
@@ -374,6 +394,20 @@ CASES = [
         form="Canvas",
     ),
     Case(
+        "Canvas, a student whose name looks like another's number",
+        {f"{who}_{user}_9_attention.py": CODE for who, user in zip("abcdefg", range(11, 18), strict=True)}
+        | {"zed_11_12_99_7_attention.py": CODE},
+        {f"{who}_{user}": [PY] for who, user in zip("abcdefg", range(11, 18), strict=True)}
+        | {"zed_11": ["99_7_attention.py"]},
+        form="Canvas",
+    ),
+    Case(
+        "names with a year, which are no Canvas users",
+        {"ada_2026_02_hw.py": CODE, "bob_2026_02_hw.py": CODE},
+        {"ada_2026_02_hw": ["ada_2026_02_hw.py"], "bob_2026_02_hw": ["bob_2026_02_hw.py"]},
+        form="a file per",
+    ),
+    Case(
         "Canvas, uploads that are zips",
         {"doejane_1_2_hw.zip": {PY: CODE}, "roebob_3_4_hw.zip": b"broken"},
         {"doejane_1": [PY], "roebob_3": "not a zip"},
@@ -424,6 +458,15 @@ CASES = [
         },
         notes={"j_doe": "The latest of 2 attempts"},
         people={"j_doe": ["Jane Doe"]},
+    ),
+    Case(
+        "Blackboard, a file that looks like another's attempt",
+        {
+            "HW_ada_attempt_2026-02-04-10-00-00_x_bob_attempt_2026-02-05-10-00-00_a.py": CODE,
+            "HW_bob_attempt_2026-02-04-10-00-00_a.py": CODE,
+        },
+        {"ada": ["x_bob_attempt_2026-02-05-10-00-00_a.py"], "bob": ["a.py"]},
+        form="Blackboard",
     ),
     Case(
         "Blackboard without receipts",
@@ -521,6 +564,12 @@ CASES = [
         roster="\ufeffID;Name;E-Mail;Section\nu1;Jane Doe;jane@uni.example;A\nu2;Ana del Río;;B\nu3;Bo 7;;B\n",
         notes={"who_7": "not on the roster"},
         people={"u1": ["Jane Doe"], "u2": ["Ana del Río"]},
+    ),
+    Case(
+        "a gradebook and staff as a roster",
+        {f"ada/{PY}": CODE, f"bob/{PY}": CODE},
+        {"ada": [PY], "bob": [PY]},
+        roster="Student,ID,Section,Role\n    Points Possible,,,\nAda,ada,1,Student\nTea,t,1,TA\nBob,bob,1,Student\n",
     ),
     Case(
         "files with a roster",

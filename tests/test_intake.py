@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 from grader.assignment import Late, Limits, Settings
 from grader.entry import Entry as Function
 from grader.errors import IntakeError
-from grader.intake import Intake, scan
-from tests.handed_in import CODE, NOTEBOOK, unfold, zipped
+from grader.intake import Intake, reading, scan, tars
+from grader.intake.tree import Unreadable
+from grader.intake.wanted import MEGABYTE, Wanted
+from tests.handed_in import CODE, NOTEBOOK, locked, tarred, unfold, zipped
 from tests.intake_cases import CASES, PY, Case
 
 SETTINGS = Settings(
@@ -229,3 +233,55 @@ def test_large_notebook_is_read(tmp_path: Path) -> None:
     data = NOTEBOOK + b" " * (6 << 20)
     intake = scan([unfold({"attention.ipynb": data}, tmp_path / "ada")], SETTINGS)
     assert intake.read(intake.entries[0]).files[0].data == data
+
+
+def test_locked_download_is_nobodys_fault(tmp_path: Path) -> None:
+    """A class's zip with a password is an error for staff, not a problem in every student's report."""
+    path = tmp_path / "class.zip"
+    path.write_bytes(locked({f"ada/{PY}": CODE, f"bob/{PY}": CODE}))
+    with pytest.raises(IntakeError, match="protected by a password"):
+        scan([path], SETTINGS)
+
+
+def test_pipes_are_not_opened(tmp_path: Path) -> None:
+    """A named pipe in a folder, which would block whoever opens it, is explained and left out."""
+    unfold({f"ada/{PY}": CODE, f"bob/{PY}": CODE}, tmp_path)
+    os.mkfifo(tmp_path / "ada/pipe.py")
+    intake = scan([tmp_path], SETTINGS)
+    assert "not a regular file" in intake.explained[0].why
+    assert [file.path for file in intake.read(intake.entries[0]).files] == [PY]
+
+
+def test_archive_that_lists_too_many_files(tmp_path: Path) -> None:
+    """A zip with a list of names that alone would fill the memory is refused before it is read."""
+    data = bytearray(zipped({PY: CODE}))
+    end = data.rfind(b"PK\5\6")
+    data[end + 12 : end + 16] = (1 << 30).to_bytes(4, "little")
+    unfold({"ada/hw.zip": bytes(data), f"bob/{PY}": CODE}, tmp_path)
+    intake = scan([tmp_path], SETTINGS)
+    assert "lists far too many files" in intake.read(intake.entries[0]).problem
+
+
+def test_bombs_stop_at_the_caps(tmp_path: Path) -> None:
+    """Archives that unpack without end, in a member that is ignored or in many small ones, stop at the caps."""
+    small = Wanted((".py",), "f", (), most_files=50, most_bytes=MEGABYTE, zone=None)
+    junk = tarred({"__pycache__/x": b"\0" * (64 << 20), PY: CODE}, "gz")
+    with pytest.raises(Unreadable, match="more than can be taken"):
+        list(tars.members(junk, 1 << 20, "hw.tar.gz"))
+    tree = {f"{number}.dat": bytes(900_000) for number in range(40)}
+    unfold({"ada/hw.zip": {**tree, PY: CODE}, f"bob/{PY}": CODE}, tmp_path)
+    intake = scan([tmp_path], SETTINGS)
+    with mock.patch.object(Wanted, "most_in_all", 10 * MEGABYTE):
+        problem = reading.read(intake.entries[0], small).problem
+    assert problem.startswith("All files together would be more than 10 MB")
+
+
+def test_empty_work_handed_in_alone_is_a_row(tmp_path: Path) -> None:
+    """Inside a grading service one folder is one submission, even an empty one: it says what to hand in."""
+    intake = scan([tmp_path], SETTINGS, source="one")
+    assert intake.read(intake.entries[0]).problem.startswith("Nothing was handed in")
+    (tmp_path / "submission_metadata.yml").write_text("submission_1:\n  :submitters:\n  - :name: Eve\n")
+    (tmp_path / "submission_1").mkdir()
+    intake = scan([tmp_path], SETTINGS, source="one")
+    assert len(intake.entries) == 1
+    assert intake.entries[0].people[0].name == ""

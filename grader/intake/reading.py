@@ -29,9 +29,9 @@ def read(entry: Entry, wanted: Wanted) -> Submission:
     problem = entry.problem
     if not problem:
         try:
-            for reference in entry.files:
-                alone = len(entry.files) == 1
-                reader.add(reference, alone)
+            # Archives come last, so that what is in them and lies beside them too is read once.
+            for reference in sorted(entry.files, key=lambda reference: is_archive(reference.path)):
+                reader.add(reference, alone=len(entry.files) == 1)
             reader.check()
         except Unreadable as reason:
             problem = str(reason)
@@ -59,15 +59,18 @@ class _Reader:
 
     def add(self, reference: FileRef, alone: bool) -> None:
         """Read a file, or what an archive holds. Raises Unreadable."""
-        item = reference.item
+        self._add_item(reference.path, reference.item, "" if alone else f"{reference.path}/", depth=0)
+
+    def _add_item(self, path: str, item: Item, prefix: str, depth: int) -> None:
+        """Read one file; the contents of an archive get `prefix` before their paths."""
         if item.defect:
             raise Unreadable(item.defect)
-        if is_archive(reference.path):
-            _refuse_bomb(reference.path, item)
-            data = self._pour(lambda: item.store.open(item.key), reference.path, self._wanted.most_in_all)
-            self._unpack(reference.path, data, "" if alone else f"{reference.path}/", depth=1)
+        if is_archive(path):
+            _refuse_bomb(path, item)
+            data = self._pour(lambda: item.store.open(item.key), path, self._wanted.most_in_all)
+            self._unpack(path, data, prefix, depth + 1)
         else:
-            self._keep(reference.path, item.size, lambda: item.store.open(item.key), item)
+            self._keep(path, item.size, lambda: item.store.open(item.key), item, packed=depth > 0)
 
     def check(self) -> None:
         """Raises Unreadable when nothing that came can hold code."""
@@ -75,18 +78,33 @@ class _Reader:
             names = [file.path for file in self.files] + self._left_out
             raise Unreadable(self._wanted.nothing_usable(names, []))
 
-    def _keep(self, path: str, size: int, opened: Callable[[], BinaryIO], item: Item | None) -> None:
+    def _keep(
+        self, path: str, size: int, opened: Callable[[], BinaryIO], item: Item | None, *, packed: bool = False
+    ) -> None:
         """Read one file that is no archive, or leave it out with a note."""
         code = self._wanted.code_name(path)
+        if code.lower() != path.lower() and fold(code) in self._paths:
+            code = ""  # "attention.py.txt" beside "attention.py" is carried as the text that it is
         most = self._wanted.most_of(code or path)
         self._claim(path, code or path)
         if size > most:
             self._too_large(path, size, most, code, item)
             return
         data = self._pour(opened, path, most)
+        if code and zips.is_zip(data):
+            raise Unreadable(f"{path} is really a zip archive. Call it .zip, or hand in the file that is in it.")
+        twin = self._twin(path, data) if packed else ""
+        if twin:
+            self.notes.append(f"{path} is the same as {twin}, and was read once.")
+            return
         if code and code != path and code.lower() != path.lower():
             self.notes.append(f"{path} was read as {code}.")
         self.files.append(SourceFile(code or path, data))
+
+    def _twin(self, path: str, data: bytes) -> str:
+        """A file read before that has the same name and contents: students hand in a zip beside what they packed."""
+        name = path.rpartition("/")[2]
+        return next((file.path for file in self.files if file.path.endswith(name) and file.data == data), "")
 
     def _too_large(self, path: str, size: int, most: int, code: str, item: Item | None) -> None:
         words = f"{path} has {size / MEGABYTE:.0f} MB; at most {most // MEGABYTE} MB are read"
@@ -131,12 +149,15 @@ class _Reader:
                 while piece := stream.read(_CHUNK):
                     count += len(piece)
                     if count > bound:
+                        what = path if bound == most else "All files together"
+                        limit = most if bound == most else self._wanted.most_in_all
                         raise Unreadable(
-                            f"{path} holds more than {bound // MEGABYTE} MB, and no more is read. "
+                            f"{what} would be more than {limit // MEGABYTE} MB, and no more is read. "
                             "Hand in only your own code, without data."
                         )
                     pieces.append(piece)
         except zips.DAMAGE:
+            self.notes.append(f"{path} is damaged. If it came in a download, download that again first.")
             raise Unreadable(f"{path} is damaged and can't be read to its end. Hand it in again.") from None
         self._left -= count
         return b"".join(pieces)
@@ -148,7 +169,7 @@ class _Reader:
             )
         before = len(self._paths)
         junk: list[str] = []
-        if zips.is_zip(data) or shown.lower().endswith(".zip"):
+        if zips.is_zip(data) or (shown.lower().endswith(".zip") and not tars.is_tar(data)):
             self._unpack_zip(shown, data, prefix, depth, junk)
         else:
             self._unpack_tar(shown, data, prefix, depth, junk)
@@ -169,18 +190,8 @@ class _Reader:
                 self.notes.append(f"{shown}: {refused.path} was left out. {refused.why}")
         items = list(tree.items())
         for item in items:
-            self._member(prefix, item.path.split("/"), item, len(items) == 1, depth)
-
-    def _member(self, prefix: str, names: list[str], item: Item, alone: bool, depth: int) -> None:
-        if item.defect:
-            raise Unreadable(item.defect)
-        path = prefix + path_within(names)
-        if is_archive(path):
-            _refuse_bomb(path, item)
-            inner = self._pour(lambda: item.store.open(item.key), path, self._wanted.most_in_all)
-            self._unpack(path, inner, prefix if alone else f"{path}/", depth + 1)
-        else:
-            self._keep(path, item.size, lambda: item.store.open(item.key), item)
+            path = prefix + path_within([item.path])
+            self._add_item(path, item, prefix if len(items) == 1 else f"{path}/", depth)
 
     def _unpack_tar(self, shown: str, data: bytes, prefix: str, depth: int, junk: list[str]) -> None:
         inner: list[tuple[str, bytes]] = []
@@ -201,7 +212,7 @@ class _Reader:
                 if is_archive(path):
                     inner.append((path, self._pour(lambda s=stream: s, path, self._left)))  # type: ignore[misc]
                 else:
-                    self._keep(path, member.size, lambda s=stream: s, None)  # type: ignore[misc]
+                    self._keep(path, member.size, lambda s=stream: s, None, packed=True)  # type: ignore[misc]
         for path, packed in inner:
             self._unpack(path, packed, f"{path}/", depth + 1)
 

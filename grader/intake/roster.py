@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import re
 import unicodedata
 from collections.abc import Iterable
@@ -21,6 +22,9 @@ _HEADERS = {
     "section": ("section", "sections", "section name", "class", "group", "lab"),
 }  # fmt: skip
 _IDENTIFIES = re.compile(r"\b(id|sid|user|username|login|github|canvas|moodle|number)\b")
+_STAFF = ("instructor", "ta", "teacher", "teaching assistant", "reader", "staff", "grader", "designer")
+_NO_PEOPLE = ("points possible", "student, test", "test student")
+"""Rows that Canvas's gradebook has among the people."""
 _DIVIDERS = ",;\t"
 
 
@@ -104,7 +108,11 @@ def read_roster(path: Path) -> Roster:
     text = _text(path)
     first = next((line for line in text.splitlines() if line.strip()), "")
     divider = max(_DIVIDERS, key=first.count)
-    rows = [row for row in csv.reader(text.splitlines(), delimiter=divider) if any(cell.strip() for cell in row)]
+    try:
+        lines = csv.reader(io.StringIO(text, newline=""), delimiter=divider)
+        rows = [row for row in lines if any(cell.strip() for cell in row)]
+    except csv.Error as error:
+        raise IntakeError(f"{path} is not a table in CSV: {error}. Save it as CSV again.") from None
     if not rows:
         raise IntakeError(f"{path} is empty. A roster needs a first line with the columns id, name, email, section.")
     headers = [re.sub(r"[\s_\-]+", " ", cell.strip().lower()) for cell in rows[0]]
@@ -116,11 +124,16 @@ def read_roster(path: Path) -> Roster:
         )
     used = {place for place in columns.values() if place is not None}
     others = [place for place, head in enumerate(headers) if place not in used and _IDENTIFIES.search(head)]
+    role = _column(headers, ("role",))
     people: list[Person] = []
     aliases: list[list[str]] = []
     seen: dict[str, tuple[int, Person]] = {}
     for number, row in enumerate(rows[1:], start=2):
         person = _person(row, columns)
+        if role is not None and role < len(row) and row[role].strip().lower() in _STAFF:
+            continue
+        if person.name.lower() in _NO_PEOPLE:
+            continue
         if not person.id:
             raise IntakeError(f"{path}, row {number}: there is neither an id nor an email. Fill one in.")
         if person.id.casefold() in seen:

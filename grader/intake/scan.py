@@ -15,7 +15,7 @@ from grader.intake.ids import Ids
 from grader.intake.inputs import Input, open_input
 from grader.intake.intake import Intake
 from grader.intake.join import join
-from grader.intake.names import listed, visible
+from grader.intake.names import fold, listed, visible
 from grader.intake.roster import Roster, read_roster
 from grader.intake.tree import Folder, Item, Unreadable
 from grader.intake.wanted import Wanted
@@ -78,9 +78,19 @@ def _collect(opened: Input, wanted: Wanted, known: Roster, source: str, inputs: 
         collected = form.collect(level, wanted, known)
     except Unreadable as reason:
         raise IntakeError(f"{opened.shown}: {reason}") from None
-    if form is ONE and (opened.zip is not None or not alone):
+    if form is not ONE:
+        _refuse_defects(opened, collected)
+    elif opened.zip is not None or not alone:
         _rename(collected.drafts[0], opened.parent if namesakes else opened.root.name)
     return collected, form.title
+
+
+def _refuse_defects(opened: Input, collected: Collected) -> None:
+    """A download that is itself locked or damaged is no student's fault. Raises IntakeError."""
+    for draft in collected.drafts:
+        for file in draft.files:
+            if file.item.defect:
+                raise IntakeError(f"{opened.shown}: {file.item.defect}")
 
 
 def _rename(draft: Draft, label: str) -> None:
@@ -141,9 +151,9 @@ def _nothing(
 def _entries(drafts: list[Draft], labels: dict[int, str], known: Roster) -> list[Entry]:
     ids = Ids()
     entries: list[Entry] = []
-    present: set[str] = set()
-    for draft in drafts:
-        present |= {person.id for person in draft.people}
+    present: set[int] = set()  # by identity: a learning system's number can equal somebody's student number
+    for draft in sorted(drafts, key=lambda draft: (fold(labels[id(draft)]), labels[id(draft)])):
+        present |= {id(person) for person in draft.people}
         entries.append(
             Entry(
                 id=ids.give(visible(labels[id(draft)])),
@@ -155,7 +165,7 @@ def _entries(drafts: list[Draft], labels: dict[int, str], known: Roster) -> list
             )
         )
     for person in known.people:
-        if person.id not in present:
+        if id(person) not in present:
             problem = "Nothing was handed in. If you did hand something in, ask the staff whether it has arrived."
             entries.append(Entry(ids.give(person.id), (person,), (), problem=problem, missing=True))
     return entries

@@ -119,6 +119,11 @@ def members(data: bytes, limit: int, shown: str) -> Iterator[Member]:
         long_name, long_size = "", None
 
 
+def is_tar(beginning: bytes) -> bool:
+    """Whether it begins like a tar.gz, or a tar of one of the dialects that say what they are."""
+    return beginning.startswith(b"\x1f\x8b") or beginning[257:262] == b"ustar"
+
+
 def _number(field: bytes, shown: str) -> int:
     """An octal field; GNU writes large ones in base 256."""
     if field[0] & 0x80:

@@ -20,7 +20,7 @@ from grader.intake.wanted import Wanted
 from grader.results import Person
 
 _NAME = re.compile(
-    r"^(?P<head>.+)_attempt_(?P<time>\d{4}(?:-\d{2}){5})(?:_(?P<file>.+)|(?P<receipt>\.txt))$", re.DOTALL
+    r"^(?P<head>.+?)_attempt_(?P<time>\d{4}(?:-\d{2}){5})(?:_(?P<file>.+)|(?P<receipt>\.txt))$", re.DOTALL
 )
 _WHO = re.compile(r"^[^:\n]{1,40}:[ \t]*(?P<name>[^\n(]*?)[ \t]*\((?P<user>[^()\s]+)\)", re.MULTILINE)
 _RECEIPT_BYTES = 1 << 16

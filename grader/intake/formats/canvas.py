@@ -46,34 +46,38 @@ def _parse(name: str) -> _Name | None:
 
 def _recognise(root: Folder, wanted: Wanted, roster: Roster) -> Folder | None:
     for level in levels(root):
-        fitting = sum(_parse(item.name) is not None for item in level.files)
-        if fitting and 2 * fitting >= len(level.files) and not level.folders:
+        fitting = [name for name in (_parse(item.name) for item in level.files) if name is not None]
+        users = {name.user for name in fitting}
+        owners = {(name.who, name.user) for name in fitting}
+        # Numbers that many people share are a date or a course, and no Canvas users.
+        if fitting and 2 * len(fitting) >= len(level.files) and 4 * len(users) > 3 * len(owners) and not level.folders:
             return level
     return None
 
 
 def _collect(level: Folder, wanted: Wanted, roster: Roster) -> Collected:
     found = Collected()
-    drafts: dict[str, Draft] = {}
-    kinds: dict[str, set[str]] = {}
+    drafts: dict[tuple[str, str], Draft] = {}  # by name too: students choose theirs, and "x_123" looks like a user
+    kinds: dict[tuple[str, str], set[str]] = {}
     for item in sorted(level.files, key=lambda item: item.path):
         name = _parse(item.name)
         if name is None:
             found.explained.append((item, _UNKNOWN))
             continue
-        if name.user not in drafts:
+        owner = (name.who, name.user)
+        if owner not in drafts:
             label = f"{name.who}_{name.user}" if name.who else f"anonymous-{name.user}"
-            drafts[name.user] = Draft(label, [Person(id=name.user, name=name.who)], foreign_ids=True)
-            drafts[name.user].notes.append(f"Canvas user {name.user}.")
-        draft = drafts[name.user]
-        kinds.setdefault(name.user, set()).add(name.kind)
+            drafts[owner] = Draft(label, [Person(id=name.user, name=name.who)], foreign_ids=True)
+            drafts[owner].notes.append(f"Canvas user {name.user}.")
+        draft = drafts[owner]
+        kinds.setdefault(owner, set()).add(name.kind)
         if name.late and not any("late" in note for note in draft.notes):
             draft.notes.append("Canvas marks it as late.")
         draft.files.append(FileRef(path_within([name.name]), item))
-    for user, draft in drafts.items():
+    for owner, draft in drafts.items():
         _restore_names(draft, wanted)
-        if not kinds[user] & {"file"}:
-            draft.problem = _typed(kinds[user], wanted)
+        if "file" not in kinds[owner]:
+            draft.problem = _typed(kinds[owner], wanted)
         found.drafts.append(draft)
     return found
 

@@ -15,9 +15,16 @@ _ENDING = "-submissions"
 
 def _recognise(root: Folder, wanted: Wanted, roster: Roster) -> Folder | None:
     for level in levels(root):
-        if level.folders and (level.name.lower().endswith(_ENDING) or _clones(level)):
+        if _slug(level) or _clones(level):
             return level
     return None
+
+
+def _slug(level: Folder) -> str:
+    """The assignment's part of the repositories' names, with its "-"; "" when the folder is not named after it."""
+    name = level.name.lower()
+    slug = f"{name[: -len(_ENDING)]}-" if name.endswith(_ENDING) else ""
+    return slug if slug and any(folder.name.lower().startswith(slug) for folder in level.subfolders) else ""
 
 
 def _clones(level: Folder) -> bool:
@@ -28,12 +35,9 @@ def _clones(level: Folder) -> bool:
 
 def _collect(level: Folder, wanted: Wanted, roster: Roster) -> Collected:
     found = Collected()
-    names = [folder.name for folder in level.subfolders]
-    slug = f"{level.name[: -len(_ENDING)]}-" if level.name.lower().endswith(_ENDING) else ""
-    if not slug or not any(name.startswith(slug) for name in names):
-        slug = shared_beginning(names, "-") if _clones(level) else ""
+    slug = _slug(level) or shared_beginning([folder.name for folder in level.subfolders], "-")
     for folder in level.subfolders:
-        user = folder.name[len(slug) :] if folder.name.startswith(slug) else folder.name
+        user = folder.name[len(slug) :] if folder.name.lower().startswith(slug.lower()) else folder.name
         draft = Draft(user or folder.name, [Person(id=user or folder.name)])
         draft.notes.append(f"Repository {folder.name}.")
         draft.take(folder)

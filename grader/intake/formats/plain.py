@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from grader.intake.entry import Collected, Draft, FileRef
 from grader.intake.formats.form import Format, levels
@@ -13,6 +14,8 @@ from grader.intake.tree import Folder, Item
 from grader.intake.wanted import Wanted
 from grader.results import Person
 
+_MOST_OF_ONE = 12
+"""Files without an asked-for name that are still looked into for being one student's."""
 _OF_A_PROJECT = frozenset({"src", "lib", "code", "test", "tests", "notebook", "notebooks", "data", "docs", "starter"})
 
 
@@ -45,8 +48,11 @@ def _belong_together(works: list[Item], wanted: Wanted, roster: Roster) -> bool:
     if sum(roster.find_label(stem(item.name)) is not None for item in others) > 1:
         return False
     if len(others) < len(works):
-        return len(others) < 3 or sum(defines(item, wanted.function) for item in others) < 3
-    return any(imports(item, [stem(other.name) for other in works if other is not item]) for item in works)
+        whole = (item for item in others if defines(item, wanted.function))
+        return len(others) < 3 or len(list(islice(whole, 3))) < 3
+    return len(works) <= _MOST_OF_ONE and any(
+        imports(item, [stem(other.name) for other in works if other is not item]) for item in works
+    )
 
 
 def _collect_one(root: Folder, wanted: Wanted, roster: Roster) -> Collected:
