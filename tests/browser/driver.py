@@ -114,18 +114,16 @@ class Browser:
         asked = [e["params"]["request"]["url"] for e in events if e["method"] == "Network.requestWillBeSent"]
         return console, [address for address in asked if not address.startswith(("file:", "data:"))]
 
-    def screenshot(self, path: Path) -> None:
-        """The whole page, however long."""
-        shot = self.cdp("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=self._whole())
+    def screenshot(self, path: Path, *, height: float | None = None, scale: float = 1) -> None:
+        """The whole page, however long, or its upper part."""
+        size = self.cdp("Page.getLayoutMetrics")["cssContentSize"]
+        clip = {"x": 0, "y": 0, "width": size["width"], "height": height or size["height"], "scale": scale}
+        shot = self.cdp("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)
         path.write_bytes(base64.b64decode(shot["data"]))
 
     def pdf(self) -> bytes:
         """The page as printed on A4."""
         return base64.b64decode(self._send("POST", "/print", {"background": True}))
-
-    def _whole(self) -> dict[str, float]:
-        size = self.cdp("Page.getLayoutMetrics")["cssContentSize"]
-        return {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}
 
     def _find(self, selector: str) -> str:
         found = self._send("POST", "/element", {"using": "css selector", "value": selector})
