@@ -109,6 +109,17 @@ class _Backend(_DummyBackendModule):
     def is_available(self) -> bool:
         return self.active
 
+    # Random numbers come from the CPU's generator.
+
+    def get_rng_state(self, device: Any = None) -> Tensor:
+        return torch.get_rng_state()
+
+    def set_rng_state(self, state: Tensor, device: Any = None) -> None:
+        torch.set_rng_state(state)
+
+    def synchronize(self, device: Any = None) -> None:
+        """Nothing runs behind the caller's back here."""
+
     def get_amp_supported_dtype(self) -> list[torch.dtype]:
         return [torch.float16, torch.bfloat16, torch.float32]
 

@@ -151,9 +151,18 @@ def _wrap(result: Any, known: dict[int, Tensor]) -> Any:
     if isinstance(result, Tensor):
         if result.device.type != "cpu":
             return result
-        return known[id(result)] if id(result) in known else Emulated(result)
+        return known[id(result)] if id(result) in known else Emulated(_settled(result))
     if isinstance(result, (list, tuple)):
         return type(result)([_wrap(item, known) for item in result])
+    return result
+
+
+def _settled(result: Tensor) -> Tensor:
+    """The tensor with a pending conjugation or negation carried out: the wrapper could not say that there is one."""
+    if result.is_conj():
+        return result.conj().conj_physical()  # conj() once more only takes the note off
+    if result.is_neg():
+        return result._neg_view().neg()
     return result
 
 
