@@ -29,6 +29,8 @@ _SIGNATURES = (
     (b"\x7fELF", "a compiled program"),
     (b"MZ\x90", "a compiled program"),
 )
+_CONTROLS = bytes(code for code in range(32) if chr(code) not in "\t\n\r\f\x1b")
+"""What text has no use for, in any encoding that extends ASCII."""
 _HTML = re.compile(rb"\s*(<!doctype\s+html|<html|<head|<\?xml|<!--)", re.IGNORECASE)
 
 
@@ -48,7 +50,7 @@ def disguise(data: bytes) -> str:
     if _HTML.match(data[:512]):
         return "a web page"
     head = data[:4096]
-    if _utf16(head) is None and head.count(0) > len(head) // 10:
+    if _utf16(head) is None and len(head.translate(None, _CONTROLS)) < 0.95 * len(head):
         return "binary data"
     return ""
 

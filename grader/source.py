@@ -177,7 +177,13 @@ def _plain_name(name: str) -> str:
 
 def _choice(best: _Candidate, found: Sequence[_Candidate]) -> list[str]:
     """Says which file was graded when another one could have been."""
-    rivals = sorted(other.path for other in found if other is not best and other.holds >= max(best.holds, stubs.ALIAS))
+    rivals = sorted(
+        other.path
+        for other in found
+        if other is not best
+        and other.holds >= max(best.holds, stubs.ALIAS)
+        and not _SIDE.match(PurePosixPath(other.path).stem)
+    )
     return [f"{best.path} was graded. Not graded, though it holds an answer as well: {name}." for name in rivals[:3]]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from grader.entry import Entry
 
 WRITTEN, ALIAS, STUB, SOME, NONE = 4, 3, 2, 1, 0
-"""The function, written; something that may be meant as it; its stub; any function or class; nothing."""
+"""The function, written; an import of it, or something that may be meant as it; its stub; any function; nothing."""
 
 _LONGEST_LINE = 500
 _DEFINES = re.compile(r"^[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)", re.MULTILINE)
@@ -18,32 +18,28 @@ _LEAVINGS = re.compile(r"raise\s+NotImplementedError(?:\s*\([^)\n]*\))?|\bpass\b
 def holds(text: str, entry: Entry) -> int:
     """One of WRITTEN, ALIAS, STUB, SOME, NONE."""
     bodies = list(_bodies(text, entry.function))
-    if any(not _is_stub(body) for body in bodies) or _gives(text, entry.function):
+    margin = [line for line in text.split("\n") if entry.function in line and len(line) <= _LONGEST_LINE]
+    if any(not _is_stub(body) for body in bodies) or any(_assigns(line, entry.function) for line in margin):
         return WRITTEN
     names = {found[1].lower() for found in _DEFINES.finditer(text)}
-    if any(alias.lower() in names for alias in entry.aliases):
+    if any(alias.lower() in names for alias in entry.aliases) or any(_imports(line, entry.function) for line in margin):
         return ALIAS
     if bodies:
         return STUB
     return SOME if names else NONE
 
 
-def _gives(text: str, name: str) -> bool:
-    """Whether a line at the left margin assigns or imports `name`."""
-    for line in text.split("\n"):
-        if name in line and len(line) <= _LONGEST_LINE:
-            if re.match(rf"{re.escape(name)}[ \t]*=[^=]", line):
-                return True
-            if line.startswith("from ") and name in re.split(r"\W+", line.partition(" import ")[2]):
-                return True
-    return False
+def _assigns(line: str, name: str) -> bool:
+    return re.match(rf"{re.escape(name)}[ \t]*=[^=]", line) is not None
+
+
+def _imports(line: str, name: str) -> bool:
+    return line.startswith("from ") and name in re.split(r"\W+", line.partition(" import ")[2])
 
 
 def _bodies(text: str, name: str) -> Iterator[Sequence[str]]:
     """The lines of the body of each `def name`, wherever it stands."""
-    for found in re.finditer(
-        rf"^([ \t]*)(?:async[ \t]+)?def[ \t]+{re.escape(name)}[ \t]*\(", text, flags=re.MULTILINE
-    ):
+    for found in re.finditer(rf"^([ \t]*)(?:async[ \t]+)?def[ \t]+{re.escape(name)}[ \t]*\(", text, flags=re.MULTILINE):
         colon = _end_of_head(text, found.end())
         first, *rest = text[colon + 1 :].split("\n")
         body = [first]

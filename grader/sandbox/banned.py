@@ -39,7 +39,9 @@ def lines(program: Program, nodes: Iterable[ast.stmt], banned: Sequence[str], ow
             hit = node.attr in wanted and names.root(node) in libraries
         elif isinstance(node, ast.ImportFrom):
             theirs = node.level > 0 or own(node.module or "")
-            hit = not theirs and any(alias.name in wanted - defined for alias in node.names)
+            hit = not theirs and any(
+                alias.name in wanted and (alias.asname or alias.name) not in defined for alias in node.names
+            )
         elif isinstance(node, ast.Name):
             hit = node.id in wanted - defined and ("*" in libraries or node.id in libraries)
         else:

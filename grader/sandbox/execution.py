@@ -36,7 +36,7 @@ class Code:
         trees = [self._parse(unit) for unit in units]
         future = parsing.take_future(trees)
         self._flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT | future
-        self.program = Program(units, trees, annotations=not future & _ANNOTATIONS)
+        self.program = Program(units, trees, annotations=not future & _ANNOTATIONS, itself=work.itself(units))
         work.modules.append(self)
 
     def need(self, roots: Iterable[str]) -> list[int]:
@@ -140,9 +140,11 @@ class Code:
         if isinstance(error, SyntaxError) and error.filename == file_name(unit):
             self._work.problems.append(words.syntax(unit, error))
             return
-        if not isinstance(error, ImportError) or error.path not in self._work.files:  # else its own problem is there
+        importing = isinstance(statement.node, (ast.Import, ast.ImportFrom))
+        told = isinstance(error, ImportError) and error.path in self._work.files  # the file's own problem says why
+        if not told and not (importing and self._work.modules[0] is not self):
             self._work.problems.append(words.exception(error, place(unit, statement.node.lineno)))
-        if isinstance(error, ImportError) and isinstance(statement.node, (ast.Import, ast.ImportFrom)):
+        if isinstance(error, ImportError) and importing:
             for name in statement.binds - {"*"}:
                 self.module.__dict__.setdefault(name, Missing(text_of(error), words.missing_package(error)))
 

@@ -56,8 +56,8 @@ def missing(program: Program, entry: Entry, others: Sequence[Found]) -> Problem:
     outer_name, _, method = like.name.rpartition(".")
     if like.kind == "class" and outer_name:
         mend = (
-            f"The class `{outer_name}` has a method `{method}`{at}. Move it out of the class to the left margin, without "
-            f"`self`, as {line}"
+            f"The class `{outer_name}` has a method `{method}`{at}. Move it out of the class to the left margin, "
+            f"without `self`, as {line}"
         )
     elif like.kind == "class":
         mend = f"There is a class `{like.name}`{at}, but a function is asked for. Write its steps as {line}"

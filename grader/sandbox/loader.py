@@ -24,6 +24,7 @@ from grader.sandbox import explain, find, words
 from grader.sandbox.execution import Code
 from grader.sandbox.failure import describe, place
 from grader.sandbox.siblings import Siblings, is_ours
+from grader.sandbox.stand_ins import Missing
 from grader.sandbox.workspace import Workspace
 
 __all__ = ["Namespace", "describe", "load"]
@@ -93,8 +94,7 @@ def load(
     Nothing that the student's code does raises here; it ends up in `Loaded.problems`.
     """
     started = time.perf_counter()
-    work = Workspace(files)
-    main = units[0].file if units else "submission.py"
+    work = Workspace(files, units[0].file if units else "submission.py")
 
     def run_sibling(module: ModuleType, path: str, data: bytes) -> None:
         """One of the student's other files; its statements run when their names are used."""
@@ -102,11 +102,14 @@ def load(
         if code.unreadable:
             raise ImportError(f"{path} can't be read", name=module.__name__, path=path)
 
-    finder = Siblings(files, str(PurePosixPath(main).parent).strip("."), run_sibling)
+    finder = Siblings(files, str(PurePosixPath(work.main).parent).strip("."), run_sibling)
     sys.meta_path.insert(0, finder)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        code = Code(units, _main_module(main), work)
+        module = ModuleType(work.module_name)
+        module.__file__ = work.main
+        sys.modules[module.__name__] = module
+        code = Code(units, module, work)
         code.need([entry.function])
         try:
             found = _entry(code, work, entry)
@@ -130,17 +133,6 @@ def load(
     return loaded, Namespace(code, work, finder)
 
 
-def _main_module(path: str) -> ModuleType:
-    """An empty module for the main file, importable under its name unless that is taken."""
-    name = PurePosixPath(path).stem
-    if name in sys.modules or name in sys.stdlib_module_names:
-        name = f"submitted_{name}"
-    module = ModuleType(name)
-    module.__file__ = path
-    sys.modules[name] = module
-    return module
-
-
 def _entry(code: Code, work: Workspace, entry: Entry) -> Found | None:
     """What stands under the entry's name, if it can be called."""
     name = entry.function
@@ -151,7 +143,7 @@ def _entry(code: Code, work: Workspace, entry: Entry) -> Found | None:
         code.run_again(definition[1], definition[0])
         work.notes.append(f"`{name}` is given another value after its definition; the definition was graded.")
         value = code.module.__dict__.get(name)
-    if value is None or isinstance(value, type) or not callable(value):
+    if value is None or isinstance(value, (type, Missing)) or not callable(value):
         return None
     inner = value
     for _ in range(8):

@@ -1,7 +1,6 @@
 """From a unit's text to a tree whose statements can be compiled one by one."""
 
 from __future__ import annotations
-
 import __future__
 
 import ast
@@ -58,7 +57,7 @@ class _Absolute(ast.NodeTransformer):
     def __init__(self, file: str) -> None:
         self._folders = file.split("/")[:-1]
 
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:  # noqa: N802  (the visitor's own naming)
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:
         if not node.level:
             return node
         up = node.level - 1

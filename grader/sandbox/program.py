@@ -43,10 +43,13 @@ class Statement:
 class Program:
     """The statements of all units that could be parsed, in the order written.
 
-    `annotations`: whether Python evaluates annotations (not after `from __future__ import annotations`).
+    `annotations`: whether Python evaluates annotations (not after `from __future__ import annotations`);
+    `itself`: the module name by which the code would import itself, as a check that was left in it does.
     """
 
-    def __init__(self, units: Sequence[Unit], trees: Sequence[ast.Module | None], *, annotations: bool = True) -> None:
+    def __init__(
+        self, units: Sequence[Unit], trees: Sequence[ast.Module | None], *, annotations: bool = True, itself: str = ""
+    ) -> None:
         self.units = units
         self.statements = [
             statement for index, tree in enumerate(trees) if tree is not None for statement in _split(index, tree)
@@ -55,7 +58,14 @@ class Program:
         """Name -> numbers of the statements that bind it; "*" -> the star imports."""
         self._changers: dict[str, list[int]] = {}
         self._annotations = annotations
-        for number, statement in enumerate(self.statements):
+
+        def imports_itself(pair: tuple[int, Statement]) -> bool:
+            node = pair[1].node
+            return isinstance(node, ast.ImportFrom) and node.module == itself
+
+        for number, statement in sorted(enumerate(self.statements), key=imports_itself):
+            if imports_itself((number, statement)) and statement.binds <= {"*", *self.binders}:
+                continue
             for name in statement.binds:
                 self.binders.setdefault(name, []).append(number)
             for name in statement.changes:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import builtins
 import io
 import re
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from grader.entry import Problem, Unit
@@ -19,8 +20,9 @@ if TYPE_CHECKING:
 class Workspace:
     """Grows while modules are loaded."""
 
-    def __init__(self, files: Mapping[str, bytes]) -> None:
+    def __init__(self, files: Mapping[str, bytes], main: str) -> None:
         self.files = files
+        self.main = main
         self.problems: list[Problem] = []
         self.notes: list[str] = []
         self.modules: list[Code] = []
@@ -33,10 +35,24 @@ class Workspace:
             SOURCES: self.sources,
         }
 
+    @property
+    def module_name(self) -> str:
+        """The name under which the main file can be imported: its own, unless another file or module has that."""
+        stem, dot, suffix = self.main.rpartition("/")[2].rpartition(".")
+        if dot and suffix == "py" and stem not in sys.modules and stem not in sys.stdlib_module_names:
+            return stem
+        return f"submitted_{stem or suffix}"
+
+    def itself(self, units: Sequence[Unit]) -> str:
+        """The module name by which code of `units` would import itself; "" when that is another file of theirs."""
+        stem = units[0].file.rpartition("/")[2].rpartition(".")[0] if units else ""
+        return "" if any(path.rpartition("/")[2] == f"{stem}.py" for path in self.files) else stem
+
     def own(self, module: str) -> bool:
-        """Whether a dotted module name is one of the student's files or folders."""
+        """Whether a dotted module name is no library: one of the student's files or folders, or not to be found."""
         top = module.partition(".")[0]
-        return any(top in (part, part.removesuffix(".py")) for path in self.files for part in path.split("/"))
+        parts = {part for path in (*self.files, self.main) for part in path.split("/")}
+        return top in parts or f"{top}.py" in parts or top not in sys.modules
 
     def _open(self, file: Any, mode: str = "r", *args: Any, **options: Any) -> Any:
         """`open`, with the files that were handed in readable under their names."""

@@ -1,0 +1,2 @@
+def fill(scores, mask)
+    return scores

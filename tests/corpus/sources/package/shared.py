@@ -1,0 +1,1 @@
+NEGATIVE = float('-inf')

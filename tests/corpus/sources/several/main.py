@@ -1,0 +1,2 @@
+from model import scaled_dot_product_attention
+print(scaled_dot_product_attention)

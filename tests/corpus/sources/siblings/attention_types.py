@@ -1,0 +1,2 @@
+import dataclasses, torch
+Scores = torch.Tensor

@@ -1,0 +1,1 @@
+ONE = float(open('one.txt').read())
