@@ -1,0 +1,86 @@
+"""A new assignment works from the start, and the documentation's own example works word for word."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from grader.assignment import Convention, Late, Limits, Settings, load
+from grader.entry import Entry
+from grader.errors import AssignmentError
+from grader.new import new
+from grader.release import release
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs" / "adding-an-assignment.md"
+BLOCK = re.compile(r"^(?P<fence>`{3,})(?P<kind>\w+)(?: title=(?P<title>\S+))?\n(?P<text>.*?)^(?P=fence)$", re.M | re.S)
+
+
+def test_both_halves_are_written(tmp_path):
+    """Every file carries the new name, and the starters are up to date at once."""
+    written = new("centred_rows", tmp_path)
+    assignment = load("centred_rows", tmp_path)
+    assert assignment.settings.entry.function == "centred_rows"
+    assert assignment.public / "centred_rows.ipynb" in written
+    assert release(assignment, check=True) == []
+    assert not [path for path in written if "centre_rows" in path.name or "centre_rows(" in path.read_text()]
+
+
+@pytest.mark.parametrize("name", ["Layer", "layer-norm", "3d", "class", "../up", "", "bounds", "test_hidden"])
+def test_a_name_that_can_not_be_used_is_refused(name, tmp_path):
+    """A name that Python or a staff module could trip over is refused before anything is written."""
+    with pytest.raises(AssignmentError, match=r"can't be the name|name of a staff module"):
+        new(name, tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_nothing_is_overwritten(tmp_path):
+    """A folder that is there already, in either half, is left alone."""
+    (tmp_path / "solutions" / "mine").mkdir(parents=True)
+    with pytest.raises(AssignmentError, match="exists already"):
+        new("mine", tmp_path)
+    assert not (tmp_path / "assignments").exists()
+
+
+def blocks() -> Iterator[tuple[str, str, str]]:
+    """(kind, title, text) of each fenced block of the page."""
+    for match in BLOCK.finditer(PAGE.read_text(encoding="utf-8")):
+        yield match["kind"], match["title"] or "", match["text"]
+
+
+def follow(root: Path) -> None:
+    """Do what the page says, in order, up to the release."""
+    for kind, title, text in blocks():
+        if title:
+            (root / title).write_text(text, encoding="utf-8")
+        elif kind == "sh":
+            for command in text.strip().split("\n"):
+                if command == "grader new layer_norm":
+                    new("layer_norm", root)
+                elif command.startswith("rm "):
+                    for path in (root / command.removeprefix("rm ").removesuffix("/*")).iterdir():
+                        path.unlink()
+
+
+def test_the_pages_example_is_complete(tmp_path):
+    """Following the page gives an assignment that loads and releases; its stub hides the solution."""
+    follow(tmp_path)
+    assignment = load("layer_norm", tmp_path)
+    release(assignment)
+    starter = (assignment.public / "layer_norm.py").read_text(encoding="utf-8")
+    assert "raise NotImplementedError" in starter
+    assert "centred" not in starter
+
+
+@pytest.mark.parametrize("struct", [Settings, Entry, Limits, Late, Convention])
+def test_every_setting_is_documented(struct):
+    """A setting that the page does not name might as well not be there."""
+    page = PAGE.read_text(encoding="utf-8")
+    missing = [field.name for field in msgspec.structs.fields(struct) if f"`{field.name}`" not in page]
+    tables = {"entry": "[entry]", "limits": "[limits]", "late": "[late]"}
+    others = {"conventions": "[conventions.", "partial_credit": "[partial_credit."}
+    assert [name for name in missing if (tables | others).get(name, "no such table") not in page] == []
