@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import stat
 import tarfile
 import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Union
@@ -21,12 +23,15 @@ class Link:
     target: str
 
 
-Tree = dict[str, Union[bytes, str, Link, "Tree"]]
-"""Names to contents; a name ending in "/" is an empty folder, and a dictionary is packed as what its name says."""
+Tree = Mapping[str, Union[bytes, str, Link, "Tree"]]
+"""Names to contents; a name ending in "/" is an empty folder, and a tree in a tree is packed as what its name says."""
 
 
-def contents(name: str, value: bytes | str | Tree) -> bytes:
-    if isinstance(value, dict):
+def contents(name: str, value: bytes | str | Link | Tree) -> bytes:
+    """What a file of this name holds."""
+    if isinstance(value, Link):
+        raise TypeError(f"{name}: a link has no contents")
+    if isinstance(value, Mapping):
         return tarred(value, "gz" if name.endswith("gz") else "") if ".t" in name else zipped(value)
     return value.encode() if isinstance(value, str) else value
 
@@ -80,7 +85,7 @@ def zip_of(*members: tuple[str, bytes], kinds: dict[str, int] | None = None) -> 
 def tarred(tree: Tree, packing: str = "") -> bytes:
     """The tree as a tar, packed with gzip when `packing` is "gz"."""
     data = io.BytesIO()
-    with tarfile.open(fileobj=data, mode=f"w:{packing}", format=tarfile.PAX_FORMAT) as archive:
+    with tarfile.open(fileobj=data, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for name, value in tree.items():
             info = tarfile.TarInfo(name)
             if isinstance(value, Link):
@@ -93,7 +98,7 @@ def tarred(tree: Tree, packing: str = "") -> bytes:
                 body = contents(name, value)
                 info.size = len(body)
                 archive.addfile(info, io.BytesIO(body))
-    return data.getvalue()
+    return gzip.compress(data.getvalue(), mtime=0) if packing == "gz" else data.getvalue()
 
 
 def device() -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import stat
 import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tests.handed_in import (
@@ -31,7 +32,7 @@ LONG = "n" * 252 + ".py"
 class Case:
     title: str
     tree: Tree
-    rows: dict[str, list[str] | str]
+    rows: Mapping[str, list[str] | str]
     """Id to the paths that are graded, or to words of the problem."""
     form: str = ""
     """Words of what it is recognised as."""

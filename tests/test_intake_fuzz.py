@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import tarfile
 import tempfile
@@ -15,11 +16,11 @@ from grader.intake import Intake, scan
 from grader.intake.junk import junk_within
 from grader.intake.names import RefusedName, parts
 from grader.intake.tars import members
-from tests.handed_in import CODE, tarred, zip_of, zipped
+from tests.handed_in import CODE, Tree, tarred, zip_of, zipped
 from tests.test_intake import SETTINGS
 
 QUICK = settings(
-    max_examples=80,
+    max_examples=40,
     deadline=None,
     derandomize=True,
     database=None,
@@ -91,7 +92,7 @@ def test_every_file_of_a_folder_has_one_fate(files: list[tuple[str, bytes]]) -> 
 @given(st.data())
 def test_a_changed_archive_is_never_a_fault(data: st.DataObject) -> None:
     """An archive with any bytes changed, cut or added gives a submission or a problem in words."""
-    tree = {"hw/attention.py": CODE, "hw/b.txt": "x" * 600, "é.py": CODE}
+    tree: Tree = {"hw/attention.py": CODE, "hw/b.txt": "x" * 600, "é.py": CODE}
     name, body = data.draw(
         st.sampled_from([("hw.zip", zipped(tree)), ("hw.tar", tarred(tree)), ("hw.tar.gz", tarred(tree, "gz"))])
     )
@@ -116,13 +117,15 @@ def test_a_changed_archive_is_never_a_fault(data: st.DataObject) -> None:
 @given(
     st.dictionaries(PATHS.filter(lambda path: len(path) < 200), st.binary(max_size=1500), max_size=5),
     st.sampled_from([tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT]),
-    st.sampled_from(["", "gz"]),
+    st.booleans(),
 )
-def test_tars_are_read_as_the_standard_library_writes_them(files: dict[str, bytes], form: int, packing: str) -> None:
+def test_tars_are_read_as_the_standard_library_writes_them(
+    files: dict[str, bytes], form: int, packed_again: bool
+) -> None:
     """Our small reader of tars finds the same names and contents that were packed, in each dialect."""
     data = io.BytesIO()
     packed: list[tuple[str, bytes]] = []
-    with tarfile.open(fileobj=data, mode=f"w:{packing}", format=form) as archive:
+    with tarfile.open(fileobj=data, mode="w", format=form) as archive:
         for name, body in files.items():
             info = tarfile.TarInfo(name)
             info.size = len(body)
@@ -131,7 +134,8 @@ def test_tars_are_read_as_the_standard_library_writes_them(files: dict[str, byte
             except ValueError:
                 continue  # a name that USTAR can't hold
             packed.append((name, body))
-    read = [(member.name, member.contents.read(1 << 20)) for member in members(data.getvalue(), 1 << 24, "hw.tar")]
+    body = gzip.compress(data.getvalue()) if packed_again else data.getvalue()
+    read = [(member.name, member.contents.read(1 << 20)) for member in members(body, 1 << 24, "hw.tar")]
     assert read == packed
 
 
