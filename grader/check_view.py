@@ -15,7 +15,7 @@ from grader.words import Words
 LIMIT = 4000
 """Characters of one authored text."""
 DETAIL = 8000
-MOST_PICTURES = 8
+MOST_PICTURES = 5
 """Drawn in one report, in the order of the checks: more would teach no more."""
 FEW = 2
 """So many checks with one reason are listed above it; more are folded below it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template, TemplateSyntaxError
@@ -14,10 +14,10 @@ from markupsafe import Markup, escape
 
 from grader import markdown
 from grader.errors import AssignmentError
-from grader.heatmap import grid
+from grader.heatmap import Shade, grid
 from grader.results import Report
 from grader.summary import Audience, Phase
-from grader.view import view
+from grader.view import ReportView, view
 from grader.words import load_words, with_built_in
 
 _CODE = re.compile(r"`([^`\n]+)`")
@@ -35,6 +35,7 @@ class Renderer:
         """
         self.words = load_words(template_dirs, language)
         self.language = language
+        self._last: tuple[Report, Audience, Phase, ReportView] | None = None
         folders = with_built_in(template_dirs)
         self.environment = environment(folders)
         self.environment.globals.update(w=self.words, language=language)
@@ -57,10 +58,18 @@ class Renderer:
 
     def _render(self, template: Template, report: Report, audience: Audience, phase: Phase) -> str:
         try:
-            page = template.render(report=view(report, self.words, audience=audience, phase=phase))
+            page = template.render(report=self._view(report, audience, phase))
         except JinjaError as error:
             raise template_error(error) from None
         return page.strip() + "\n"
+
+    def _view(self, report: Report, audience: Audience, phase: Phase) -> ReportView:
+        # Both formats of a report are made one after the other: the second finds the work done.
+        last = self._last
+        if last is None or last[0] is not report or last[1:3] != (audience, phase):
+            last = (report, audience, phase, view(report, self.words, audience=audience, phase=phase))
+            self._last = last
+        return last[3]
 
 
 def environment(folders: Sequence[Path]) -> Environment:
@@ -75,6 +84,7 @@ def environment(folders: Sequence[Path]) -> Environment:
     made.filters.update(
         prose=_prose,
         line=_line,
+        cells=_cells,
         md=markdown.prose,
         span=markdown.span,
         fence=markdown.fence,
@@ -122,3 +132,8 @@ def _prose(text: str) -> Markup:
     """Paragraphs (an empty line between them) of escaped text in which `backticks` make code."""
     paragraphs = (part.strip() for part in _PARAGRAPH.split(text))
     return Markup("\n").join(Markup("<p>{}</p>").format(_line(part)) for part in paragraphs if part)
+
+
+def _cells(shades: Iterable[Shade]) -> Markup:
+    """Table cells. Classes and numbers are made by `heatmap`, so there is nothing in them to escape."""
+    return Markup("".join([f'<td class="{classes}">{text}</td>' for classes, text in shades]))
