@@ -1,0 +1,135 @@
+"""What one more submission costs in a running batch, beside its floor: fork, confine, load, and the raw calls."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.measure import ROOT, copies, cost, grade, machine, right_answer, say
+from grader import assignment as assignments
+from grader import source, staff
+from grader.call import Call
+from grader.ground import ground
+from grader.marker import Marker
+from grader.render import Renderer
+from grader.reporting import Circumstances
+from grader.results import Report
+from grader.sandbox.confined import ConfinedSandbox
+from grader.sandbox.zygote import Zygote
+from grader.source import Sources
+from grader.submission import SourceFile, Submission
+
+COUNT = 40
+TICK = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class Parts:
+    """CPU milliseconds a submission."""
+
+    floor: float
+    bare_fork: float
+    confined_fork: float
+    rendering: float
+
+
+class Recording(ConfinedSandbox):
+    """Keeps the arguments of every call, to make the same ones again without any check."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.made: list[tuple[tuple[Any, ...], dict[str, Any], dict[str, Any]]] = []
+
+    def open(self, sources: Sources) -> Any:
+        session = super().open(sources)
+        call = session.call
+
+        def recorded(args: tuple[Any, ...], kwargs: dict[str, Any], **options: Any) -> Call:
+            self.made.append((args, kwargs, options))
+            return call(args, kwargs, **options)
+
+        session.call = recorded  # type: ignore[method-assign]
+        return session
+
+
+def main() -> None:
+    """Print the figures of this run."""
+    print(f"\nOne more submission in a warm batch on one core, CPU ms ({machine()})")
+    with tempfile.TemporaryDirectory() as name:
+        few, many = Path(name) / "few", Path(name) / "many"
+        copies(few, right_answer(), 10)
+        copies(many, right_answer(), 10 + COUNT)
+        whole = (cost(grade(many), core=0).cpu - cost(grade(few), core=0).cpu) / COUNT * 1e3
+    parts = measure_parts()
+    say("everything: all checks, confinement, diagnosis, reports", f"{whole:.1f}", "goal: at most 60")
+    say("its floor: fork, confine, load, the raw calls", f"{parts.floor:.1f}")
+    say("ratio to the floor", f"{whole / parts.floor:.2f}", "goal: at most 3")
+    say(
+        "confinement: a confined child over a bare fork",
+        f"{parts.confined_fork - parts.bare_fork:.1f}",
+        "goal: at most 8",
+    )
+    say("rendering, both formats", f"{parts.rendering:.1f}", "goal: at most 10")
+
+
+def measure_parts() -> Parts:
+    """The same work in this process, part by part."""
+    assignment = assignments.load("attention", ROOT)
+    work = [
+        Submission(id=f"s{number}", files=[SourceFile("attention.py", f"{right_answer()}\n# {number}\n".encode())])
+        for number in range(COUNT)
+    ]
+    with ground(assignment, "auto") as base:
+        sandbox = Recording(base.root, assignment.settings)
+        circumstances = Circumstances(b"the secret of a benchmark", "A", base.device)
+        marker = Marker(assignment, staff.load(assignment), sandbox, circumstances)
+        reports: list[Report] = []
+        marker.run(work[:2], reports.append)
+        made = sandbox.made[len(sandbox.made) // 2 :]
+        plain = ConfinedSandbox(base.root, assignment.settings)
+        bare = ConfinedSandbox(base.root, assignment.settings, layers=frozenset())
+        sources = source.units(work[0].files, assignment.settings)
+        renderer = Renderer()
+
+        def floor() -> None:
+            session = plain.open(sources)
+            for args, kwargs, options in made:
+                session.call(args, kwargs, **options)
+            session.close()
+
+        def render() -> None:
+            renderer.html(reports[0], audience="student")
+            renderer.markdown(reports[0], audience="student")
+
+        render()
+        each = lambda body: per_submission(body, base.root)  # noqa: E731
+        return Parts(
+            floor=each(floor),
+            bare_fork=each(lambda: bare.open(sources).close()),
+            confined_fork=each(lambda: plain.open(sources).close()),
+            rendering=each(render),
+        )
+
+
+def per_submission(body: Callable[[], None], zygote: Zygote) -> float:
+    """CPU ms of one `body()`, in this process, the zygote and its children."""
+    body()
+    before, ours = ticks(zygote.pid), time.process_time()
+    for _ in range(COUNT):
+        body()
+    return (time.process_time() - ours + (ticks(zygote.pid) - before) / TICK) / COUNT * 1e3
+
+
+def ticks(pid: int) -> int:
+    """User and system time of the process and of its children that have ended."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return sum(int(field) for field in fields[11:15])
+
+
+if __name__ == "__main__":
+    main()
