@@ -19,6 +19,8 @@ MOST_PICTURES = 5
 """Drawn in one report, in the order of the checks: more would teach no more."""
 FEW = 2
 """So many checks with one reason are listed above it; more are folded below it."""
+CRASH = "crash_"
+"""How the ids of crash_kinds start."""
 SYMBOLS = {"passed": "✓", "failed": "✗", "error": "!", "skipped": "–"}
 
 
@@ -59,6 +61,8 @@ class Reason:
 
 @dataclass(frozen=True)
 class DiagnosisView:
+    intro: str
+    """Says that it explains the numbers; "" for a crash."""
     title: str
     explanation: str
     hint: str
@@ -151,7 +155,9 @@ def diagnosis_view(found: DiagnosisResult, code: Code, words: Words, audience: A
     staff = audience == "staff"
     names = ", ".join(found.misconceptions)
     others = "; ".join(" + ".join(ids) for ids in found.alternatives)
+    crash = all(id.startswith(CRASH) for id in found.misconceptions)
     return DiagnosisView(
+        intro="" if crash else words["diagnosis_numbers"],
         title=clean(found.title, 400),
         explanation=clean(found.explanation, LIMIT),
         hint=clean(found.hint, LIMIT),

@@ -9,18 +9,20 @@ _SPECIAL = re.compile(r"[\\`*\[\]<>|~$#]|(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])|&(?=
 _START = re.compile(r"^[-+=:]|^\d+(?=[.)])")
 _LINK = re.compile(r"(?i)\b(?:https?|ftp|mailto|xmpp)(?=:)|\bwww(?=\.)")
 _AT = re.compile(r"@(?=\w)")
-_CODE = re.compile(r"`([^`\n]+)`")
+CODE = re.compile(r"`([^`\n]+)`")
+EMPHASIS = re.compile(r"(?<![\w*\\])\*(\w(?:[^*\n]*\w)?)\*(?![\w*])")
+"""The two marks that authors may use in their words: `code` and *emphasis*."""
 _JOINER = "\u2060"
 """Invisible; stands where some readers would otherwise see an address and make a link of it."""
 
 
 def prose(text: str) -> str:
-    """`text` as one line of plain words, in which what stands between backticks is code.
+    """`text` as one line of plain words, in which `code` and *emphasis* mean what they say.
 
-    No link, picture, HTML, heading, list, table or emphasis can come of it.
+    No link, picture, HTML, heading, list or table can come of it.
     """
-    pieces = _CODE.split(" ".join(text.split()))
-    made = "".join(span(piece) if at % 2 else _escape(piece) for at, piece in enumerate(pieces))
+    pieces = CODE.split(" ".join(text.split()))
+    made = "".join(span(piece) if at % 2 else _words(piece) for at, piece in enumerate(pieces))
     return _START.sub(_guard, made)
 
 
@@ -48,6 +50,11 @@ def framed(text: str) -> str:
     That also keeps `::` from the start of a line, where the log of a build service would obey it.
     """
     return fence("\n".join(f"│ {line}" for line in text.split("\n")), "text")
+
+
+def _words(text: str) -> str:
+    pieces = EMPHASIS.split(text)
+    return "".join(f"*{_escape(piece)}*" if at % 2 else _escape(piece) for at, piece in enumerate(pieces))
 
 
 def _escape(text: str) -> str:

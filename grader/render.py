@@ -20,7 +20,9 @@ from grader.summary import Audience, Phase
 from grader.view import ReportView, view
 from grader.words import load_words, with_built_in
 
-_CODE = re.compile(r"`([^`\n]+)`")
+_CODE = Markup("<code>{}</code>")
+_EMPHASIS = Markup("<em>{}</em>")
+_EMPTY = Markup("")
 _GAP = re.compile(r"\n{3,}")
 _PARAGRAPH = re.compile(r"\n\s*\n")
 
@@ -119,17 +121,20 @@ def _digest(text: str) -> str:
 
 
 def _line(text: str) -> Markup:
-    """Escaped text in which `backticks` make code."""
-    if "`" not in text:
+    """Escaped text in which `code` and *emphasis* mean what they say."""
+    if "`" not in text and "*" not in text:
         return escape(text)
-    pieces = _CODE.split(text)
-    return Markup("").join(
-        Markup("<code>{}</code>").format(piece) if at % 2 else escape(piece) for at, piece in enumerate(pieces)
-    )
+    pieces = markdown.CODE.split(text)
+    return _EMPTY.join(_CODE.format(piece) if at % 2 else _words(piece) for at, piece in enumerate(pieces))
+
+
+def _words(text: str) -> Markup:
+    pieces = markdown.EMPHASIS.split(text)
+    return _EMPTY.join(_EMPHASIS.format(piece) if at % 2 else escape(piece) for at, piece in enumerate(pieces))
 
 
 def _prose(text: str) -> Markup:
-    """Paragraphs (an empty line between them) of escaped text in which `backticks` make code."""
+    """Paragraphs (an empty line between them) of such text."""
     paragraphs = (part.strip() for part in _PARAGRAPH.split(text))
     return Markup("\n").join(Markup("<p>{}</p>").format(_line(part)) for part in paragraphs if part)
 

@@ -171,11 +171,11 @@ def right() -> Report:
 
 MASK_LOST = DiagnosisResult(
     misconceptions=["mask_result_dropped"],
-    title="Your result is exactly what you get when the mask is never applied",
+    title="The mask is never applied",
     explanation=(
         "`masked_fill` does not change the tensor it is called on: it returns a new tensor in which the masked "
         "scores are replaced. When that new tensor is not kept, the softmax sees the old scores, and every query "
-        "looks at every key, also at the later ones.\n\n"
+        "looks at every key, also at the *later* ones.\n\n"
         "That is why the weights above the diagonal are not 0, although each row still sums to 1."
     ),
     hint="Look at what the line that uses the mask gives back, and at which name keeps it.",
