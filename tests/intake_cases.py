@@ -139,7 +139,7 @@ CASES = [
         "a large class's folder with a starter beside",
         {PY: CODE, "ada/a.py": CODE, "bob/b.py": CODE, "cy/c.py": CODE},
         {"ada": ["a.py"], "bob": ["b.py"], "cy": ["c.py"]},
-        explained={PY: "nobody's"},
+        explained={PY: "does not say whose it is"},
     ),
     Case(
         "data beside the code",
@@ -208,7 +208,7 @@ CASES = [
     Case(
         "links",
         {f"ada/{PY}": CODE, "ada/solution.py": Link("/etc/passwd"), "bob/attention.py": Link("../ada/attention.py")},
-        {"ada": [PY], "bob": "Nothing was handed in"},
+        {"ada": [PY], "bob": "attention.py was left out. It is a link"},
         explained={"ada/solution.py": "link", "bob/attention.py": "link"},
         notes={"ada": "solution.py was left out. It is a link", "bob": "attention.py was left out"},
     ),
@@ -269,10 +269,10 @@ CASES = [
         "a zip with links", "hw.zip", {PY: CODE, "x.py": Link("/etc/passwd")}, [PY], "x.py was left out. It is a link"
     ),
     upload("a tar that climbs out", "hw.tar", {f"../{PY}": CODE}, "leads outside"),
-    upload("a tar with absolute names", "hw.tar", {f"/tmp/{PY}": CODE}, "absolute path"),
+    upload("a tar with absolute names", "hw.tar", {f"/tmp/{PY}": CODE}, "names a place on one computer"),
     upload("a zip that climbs out", "hw.zip", zip_of(("../../attention.py", CODE)), "leads outside"),
-    upload("a zip with absolute names", "hw.zip", zip_of(("/etc/attention.py", CODE)), "absolute path"),
-    upload("a zip with a drive", "hw.zip", zip_of(("C:\\me\\attention.py", CODE)), "absolute path"),
+    upload("a zip with absolute names", "hw.zip", zip_of(("/etc/attention.py", CODE)), "names a place on one computer"),
+    upload("a zip with a drive", "hw.zip", zip_of(("C:\\me\\attention.py", CODE)), "names a place on one computer"),
     upload("a zip with backslashes", "hw.zip", zip_of(("hw\\attention.py", CODE)), ["hw/attention.py"]),
     upload("a zip that climbs out by backslashes", "hw.zip", zip_of(("..\\..\\attention.py", CODE)), "leads outside"),
     upload("a zip with a zero byte in a name", "hw.zip", zip_of(("attention.py\0.exe", CODE)), "zero byte"),
@@ -304,7 +304,7 @@ CASES = [
     upload("a zip with a changed byte", "hw.zip", spoiled({PY: CODE}), "is damaged and can't be read to its end"),
     upload("a tar cut short", "hw.tar", tarred({PY: CODE})[:700], "ends too early"),
     upload("a text called .zip", "hw.zip", b"my homework", "not a zip"),
-    upload("a text called .tar.gz", "hw.tar.gz", b"my homework", "too early"),
+    upload("a text called .tar.gz", "hw.tar.gz", b"my homework", "not a tar archive, although"),
     upload("nothing, called .zip", "hw.zip", b"", "is empty"),
     upload("a RAR called .zip", "hw.zip", b"Rar!\x1a\x07\x00", "is a RAR archive"),
     upload("a RAR", "hw.rar", b"Rar!\x1a\x07\x00", "pack it as an ordinary .zip"),
@@ -315,9 +315,14 @@ CASES = [
     upload("a zip beside a file", "data.zip", {"x.csv": "1"}, "only x.csv"),
     Case(
         "a zip beside what was packed in it",
+        {f"ada/{PY}": CODE, "ada/hw.zip": {f"hw/{PY}": CODE}, f"bob/{PY}": CODE},
+        {"ada": [PY], "bob": [PY]},
+        notes={"ada": "hw.zip holds the same files as those beside it"},
+    ),
+    Case(
+        "a zip beside one of two files that were packed in it",
         {f"ada/{PY}": CODE, "ada/hw.zip": {PY: CODE, "more.py": b"x = 1"}, f"bob/{PY}": CODE},
-        {"ada": [PY, "hw.zip/more.py"], "bob": [PY]},
-        notes={"ada": "hw.zip/attention.py is the same as attention.py"},
+        {"ada": [PY, f"hw.zip/{PY}", "hw.zip/more.py"], "bob": [PY]},
     ),
     Case(
         "a .txt beside the code",
@@ -330,7 +335,12 @@ CASES = [
     upload("a tar with a zip in it", "hw.tar", {"inner.zip": {PY: CODE}}, [f"inner.zip/{PY}"]),
     upload("a tar with junk", "hw.tar", {PY: CODE, "__pycache__/x.pyc": b"x"}, [PY], "Ignored in hw.tar: __pycache__"),
     upload("a tar with a device", "hw.tar", device(), [PY], "null was left out. It is not a regular file"),
-    upload("a zip with a device", "hw.zip", zip_of((PY, CODE), kinds={PY: stat.S_IFCHR}), "holds nothing"),
+    upload(
+        "a zip with a device",
+        "hw.zip",
+        zip_of((PY, CODE), kinds={PY: stat.S_IFCHR}),
+        "attention.py was left out. It is not a regular file",
+    ),
     Case(
         "two uploads, one packed",
         {f"ada/{PY}": CODE, "ada/data.zip": {"x.csv": "1"}, f"bob/{PY}": CODE},
@@ -351,7 +361,7 @@ CASES = [
         {
             "00123": [PY, "data/weights.pt"],
             "bo_jose": [NB],
-            "cy": "its files are not in the download",
+            "cy": "did not come with the download",
             "submission_504": ["hw.py"],
         },
         form="Gradescope",
@@ -587,7 +597,12 @@ CASES = [
     Case(
         "a group with a roster",
         GRADESCOPE,
-        {"u7_u8": [NB], "u9": [PY, "data/weights.pt"], "cy": "not in the download", "submission_504": ["hw.py"]},
+        {
+            "u7_u8": [NB],
+            "u9": [PY, "data/weights.pt"],
+            "cy": "did not come with the download",
+            "submission_504": ["hw.py"],
+        },
         roster="id,name,email\nu7,J Ñ,JOSE@uni.example\nu8,Bo B,bo@uni.example\nu9,Ada,ada@uni.example\n",
         people={"u7_u8": ["J Ñ", "Bo B"]},
     ),

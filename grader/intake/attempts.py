@@ -64,7 +64,9 @@ def settle(drafts: list[Draft]) -> Collected:
             del theirs[:-1]
         elif len(theirs) > 1:
             for draft in theirs:
-                draft.notes.append(f"There are {len(theirs)} submissions of the same name; look which one counts.")
+                draft.notes.append(
+                    f"There are {len(theirs)} submissions under this name or number; look which one counts."
+                )
     kept = {id(draft) for theirs in owners.values() for draft in theirs}
     found.drafts = [draft for draft in drafts if id(draft) in kept]
     return found

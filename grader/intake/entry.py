@@ -55,6 +55,8 @@ class Draft:
     notes: list[str] = field(default_factory=list)
     problem: str = ""
     junk: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+    """What had to be left out, each in a sentence."""
     foreign_ids: bool = False
     """True when the people's ids are a learning system's own numbers, which no roster knows."""
 
@@ -68,7 +70,8 @@ class Draft:
                 if refused.spoils:
                     self.problem = self.problem or refused.why
                 else:
-                    self.notes.append(f"{where} was left out. {refused.why}")
+                    self.refused.append(f"{where} was left out. {refused.why}")
+                    self.notes.append(self.refused[-1])
 
 
 @dataclass

@@ -37,12 +37,12 @@ def parts(raw: str) -> tuple[str, ...]:
         raise RefusedName(f"The name “{shown}” holds a zero byte. Rename the file and pack it again.")
     if _DRIVE.match(raw) or raw.startswith(("/", "\\")):
         raise RefusedName(
-            f"“{shown}” is an absolute path: it names a place on one computer. "
-            "Pack the folder again from the place that holds it."
+            f"“{shown}” names a place on one computer, not a place in the archive. "
+            "Make a new .zip of your file and hand that in."
         )
     names = tuple(name for name in raw.replace("\\", "/").split("/") if name not in ("", "."))
     if ".." in names:
-        raise RefusedName(f"“{shown}” leads outside the archive. Pack the folder again from the place that holds it.")
+        raise RefusedName(f"“{shown}” leads outside the archive. Make a new .zip of your file and hand that in.")
     if len(names) > DEEPEST or len(raw.encode("utf-8", "surrogateescape")) > LONGEST_PATH:
         raise RefusedName(f"“{shown}” is too long, or lies too deep in folders. Pack only the files asked for.")
     return names

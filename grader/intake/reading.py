@@ -55,7 +55,8 @@ class _Reader:
         self._left = wanted.most_in_all
         self._paths: dict[str, str] = {}
         self._folders: dict[str, str] = {}
-        self._left_out: list[str] = []
+        self._too_big: list[str] = []
+        self._refused: list[str] = []
 
     def add(self, reference: FileRef, alone: bool) -> None:
         """Read a file, or what an archive holds. Raises Unreadable."""
@@ -68,19 +69,20 @@ class _Reader:
         if is_archive(path):
             _refuse_bomb(path, item)
             data = self._pour(lambda: item.store.open(item.key), path, self._wanted.most_in_all)
+            before = len(self.files)
             self._unpack(path, data, prefix, depth + 1)
+            if depth == 0:
+                self._drop_twins(path, before)
         else:
-            self._keep(path, item.size, lambda: item.store.open(item.key), item, packed=depth > 0)
+            self._keep(path, item.size, lambda: item.store.open(item.key), item)
 
     def check(self) -> None:
         """Raises Unreadable when nothing that came can hold code."""
         if not any(self._wanted.code_name(file.path) for file in self.files):
-            names = [file.path for file in self.files] + self._left_out
-            raise Unreadable(self._wanted.nothing_usable(names, []))
+            names = [file.path for file in self.files] + self._too_big
+            raise Unreadable(self._wanted.nothing_usable(names, [], self._refused))
 
-    def _keep(
-        self, path: str, size: int, opened: Callable[[], BinaryIO], item: Item | None, *, packed: bool = False
-    ) -> None:
+    def _keep(self, path: str, size: int, opened: Callable[[], BinaryIO], item: Item | None) -> None:
         """Read one file that is no archive, or leave it out with a note."""
         code = self._wanted.code_name(path)
         if code.lower() != path.lower() and fold(code) in self._paths:
@@ -93,23 +95,21 @@ class _Reader:
         data = self._pour(opened, path, most)
         if code and zips.is_zip(data):
             raise Unreadable(f"{path} is really a zip archive. Call it .zip, or hand in the file that is in it.")
-        twin = self._twin(path, data) if packed else ""
-        if twin:
-            self.notes.append(f"{path} is the same as {twin}, and was read once.")
-            return
         if code and code != path and code.lower() != path.lower():
             self.notes.append(f"{path} was read as {code}.")
         self.files.append(SourceFile(code or path, data))
 
-    def _twin(self, path: str, data: bytes) -> str:
-        """A file read before that has the same name and contents: students hand in a zip beside what they packed."""
-        name = path.rpartition("/")[2]
-        return next((file.path for file in self.files if file.path.endswith(name) and file.data == data), "")
+    def _drop_twins(self, archive: str, before: int) -> None:
+        """Forget an archive that holds only what came beside it: students hand in a zip and what they packed in it."""
+        beside = {(file.path.rpartition("/")[2], file.data) for file in self.files[:before]}
+        if before and all((file.path.rpartition("/")[2], file.data) in beside for file in self.files[before:]):
+            del self.files[before:]
+            self.notes.append(f"{archive} holds the same files as those beside it, which were read.")
 
     def _too_large(self, path: str, size: int, most: int, code: str, item: Item | None) -> None:
         words = f"{path} has {size / MEGABYTE:.0f} MB; at most {most // MEGABYTE} MB are read"
         if not code:
-            self._left_out.append(path)
+            self._too_big.append(path)
             self.notes.append(f"{words}, so it was left out.")
             return
         _refuse_bomb(path, item)
@@ -121,10 +121,11 @@ class _Reader:
         key = fold(final)
         if key in self._paths:
             first = self._paths[key]
-            which = f"two files named {path}" if first == path else f"both {first} and {path}"
+            which = f"two files named {path}"
+            if first != path:
+                which = f"both {first} and {path}, which many computers can't tell apart"
             raise Unreadable(
-                f"There are {which}, which many computers can't tell apart, so it is not clear which one counts. "
-                "Keep one of them and hand it in again."
+                f"There are {which}, so it is not clear which one counts. Keep one of them and hand it in again."
             )
         self._paths[key] = path
         steps = key.split("/")
@@ -175,9 +176,13 @@ class _Reader:
             self._unpack_tar(shown, data, prefix, depth, junk)
         if junk:
             self.notes.append(f"Ignored in {shown}: {listed(sorted(set(junk)))}.")
-        if len(self._paths) == before:
+        if len(self._paths) == before and not self._refused:
             what = "only files that a computer made by itself" if junk else "nothing"
             raise Unreadable(f"{shown} holds {what}. Pack it again with {self._wanted.request} in it.")
+
+    def _leave_out(self, archive: str, path: str, why: str) -> None:
+        self._refused.append(f"{archive}: {path} was left out. {why}")
+        self.notes.append(self._refused[-1])
 
     def _unpack_zip(self, shown: str, data: bytes, prefix: str, depth: int, junk: list[str]) -> None:
         archive = zips.Zip(io.BytesIO(data), shown, _LIST_MB)
@@ -187,7 +192,7 @@ class _Reader:
             for refused in folder.refused:
                 if refused.spoils:
                     raise Unreadable(f"{shown}: {refused.why}")
-                self.notes.append(f"{shown}: {refused.path} was left out. {refused.why}")
+                self._leave_out(shown, refused.path, refused.why)
         items = list(tree.items())
         for item in items:
             path = prefix + path_within([item.path])
@@ -204,15 +209,14 @@ class _Reader:
             if cut:
                 junk.append(visible("/".join(names[:cut])))
             elif member.kind in ("link", "special"):
-                words = LINK if member.kind == "link" else SPECIAL
-                self.notes.append(f"{shown}: {visible(member.name)} was left out. {words}")
+                self._leave_out(shown, visible(member.name), LINK if member.kind == "link" else SPECIAL)
             elif member.kind == "file":
                 path = prefix + path_within(names)
                 stream = _Stream(member.contents)
                 if is_archive(path):
                     inner.append((path, self._pour(lambda s=stream: s, path, self._left)))  # type: ignore[misc]
                 else:
-                    self._keep(path, member.size, lambda s=stream: s, None, packed=True)  # type: ignore[misc]
+                    self._keep(path, member.size, lambda s=stream: s, None)  # type: ignore[misc]
         for path, packed in inner:
             self._unpack(path, packed, f"{path}/", depth + 1)
 

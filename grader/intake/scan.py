@@ -52,7 +52,7 @@ def scan(paths: Sequence[Path], settings: Settings, *, source: str = "auto", ros
         raise IntakeError(_nothing(paths, inputs, wanted, explained, source))
     for draft in settled.drafts:
         if not draft.problem and not any(wanted.could_be_work(file.path) for file in draft.files):
-            draft.problem = wanted.nothing_usable([file.path for file in draft.files], draft.junk)
+            draft.problem = wanted.nothing_usable([file.path for file in draft.files], draft.junk, draft.refused)
     entries = _entries(settled.drafts, labels, known)
     return Intake(entries, list(_junk(inputs)), explained, understood, wanted, inputs)
 

@@ -79,6 +79,8 @@ def members(data: bytes, limit: int, shown: str) -> Iterator[Member]:
     raw: BinaryIO = io.BytesIO(data)
     if data.startswith(b"\x1f\x8b"):
         raw = gzip.GzipFile(fileobj=raw)  # type: ignore[assignment]
+    elif len(data) < BLOCK:
+        raise Unreadable(f"{shown} is not a tar archive, although its name says so. Pack your work as a .zip.")
     stream = Capped(raw, limit, shown)
     long_name = ""
     long_size: int | None = None

@@ -97,8 +97,10 @@ class Wanted:
         """What to hand in, in words."""
         return " or ".join(self.names) if self.names else f"a {self.endings} file"
 
-    def nothing_usable(self, names: list[str], junk: list[str]) -> str:
-        """Why files of these names, beside junk, hold nothing to grade, and how to mend it."""
+    def nothing_usable(self, names: list[str], junk: list[str], refused: list[str]) -> str:
+        """Why files of these names, beside junk and what had to be left out, hold nothing to grade; and the mend."""
+        if not names and refused:
+            return refused[0]
         if not names and junk:
             return (
                 f"There is only what a computer makes by itself ({listed(sorted(junk))}), and not your own file. "

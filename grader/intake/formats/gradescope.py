@@ -24,6 +24,10 @@ LIST = "submission_metadata.yml"
 _PIECE = 8 << 20
 """Characters of the list that one submission may take, results left out."""
 _NOTHING = ("~", "null")
+_NO_FILES = (
+    "Gradescope lists this submission, but its files did not come with the download. "
+    "Tell the staff, who have to download it again."
+)
 _BESIDE = "Gradescope's list of submissions: read for names and times, not graded."
 
 
@@ -46,7 +50,7 @@ def _collect(level: Folder, wanted: Wanted, roster: Roster) -> Collected:
         elif name in files:
             draft.files.append(FileRef(files[name].name, files[name]))
         else:
-            draft.problem = "Gradescope lists this submission, but its files are not in the download. Download again."
+            draft.problem = _NO_FILES
         found.drafts.append(draft)
     for name in sorted(set(level.folders) - set(records)):
         folder = level.folders[name]

@@ -16,6 +16,10 @@ from grader.results import Person
 
 _MOST_OF_ONE = 12
 """Files without an asked-for name that are still looked into for being one student's."""
+_NOBODYS = (
+    "It lies beside the students' folders, and its name does not say whose it is. "
+    "If it is somebody's work, put it in a folder named after them."
+)
 _OF_A_PROJECT = frozenset({"src", "lib", "code", "test", "tests", "notebook", "notebooks", "data", "docs", "starter"})
 
 
@@ -80,12 +84,7 @@ def _collect_folders(level: Folder, wanted: Wanted, roster: Roster) -> Collected
         found.drafts.append(draft)
     for item in _works(level, wanted):
         if wanted.asked_for(item.name):
-            found.explained.append(
-                (
-                    item,
-                    "It lies beside the students' folders, and its name says nobody's. Put it in a folder of its own.",
-                )
-            )
+            found.explained.append((item, _NOBODYS))
         else:
             found.drafts.append(of_file(item))
     return found
