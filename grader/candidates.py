@@ -8,10 +8,12 @@ import inspect
 import itertools
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
+
+from torch.overrides import TorchFunctionMode
 
 from grader.assignment import Assignment
 from grader.cheats import cheats
@@ -19,6 +21,7 @@ from grader.errors import AssignmentError
 from grader.master import master_path, reference_source
 from grader.misconception import Bank
 from grader.mutants import mutants
+from grader.sandbox.ops import refuse
 from grader.staff import Staff
 
 Kind = Literal["right", "starter", "misconception", "pair", "cheat", "mutant"]
@@ -32,27 +35,32 @@ class Candidate:
 
     name: str
     kind: Kind
-    function: Callable[..., Any]
+    make: Callable[[], Callable[..., Any]]
+    """Gives the function anew, as one that remembers things would be for each submission."""
     loses: tuple[str, ...] = ()
     """Ids of the checks that a right one fails by intention."""
 
 
 def singles(assignment: Assignment, staff: Staff) -> list[Candidate]:
     """All candidates but the pairs, in a fixed order. Raises AssignmentError when a staff module can't be used."""
-    reference = staff.reference
-    found = [Candidate("the reference", "right", reference), Candidate("the starter", "starter", starter(assignment))]
-    found += [Candidate(spoken(name), "right", function, loses) for name, function, loses in _alternatives(assignment)]
-    if staff.bank is not None:
-        found.append(Candidate("all knobs at their defaults", "right", staff.bank.variant()))
-        found += [
-            Candidate(f"{idea.id} {number}" if number else idea.id, "misconception", staff.bank.variant(knobs=knobs))
-            for idea in staff.bank.misconceptions
-            for number, knobs in enumerate((idea.knobs, *idea.also))
-        ]
-    found += [Candidate(name, "cheat", function) for name, function in cheats(reference).items()]
-    found += [Candidate(spoken(name), "cheat", function) for name, function in _functions(assignment, "cheats")]
+    bank, entry = staff.bank, assignment.settings.entry.function
+    found = [Candidate("the reference", "right", _same(staff.reference))]
+    found.append(Candidate("the starter", "starter", _same(starter(assignment))))
+    loses = _loses(assignment)
+    for name, function in _functions(assignment, "alternatives"):
+        found.append(Candidate(spoken(name), "right", _same(function), loses.get(name, ())))
+    if bank is not None:
+        found.append(Candidate("all knobs at their defaults", "right", _same(bank.variant())))
+        for idea in bank.misconceptions:
+            for number, knobs in enumerate((idea.knobs, *idea.also)):
+                name = f"{idea.id} {number + 1}" if number else idea.id
+                found.append(Candidate(name, "misconception", _same(bank.variant(knobs=knobs))))
+    for name in cheats(staff.reference):
+        found.append(Candidate(name, "cheat", functools.partial(_cheat, staff.reference, name)))
+    for name, function in _functions(assignment, "cheats"):
+        found.append(Candidate(spoken(name), "cheat", _same(function)))
     for mutant in mutants(reference_source(master_path(assignment))):
-        found.append(Candidate(mutant.name, "mutant", _loaded(mutant.load, assignment.settings.entry.function)))
+        found.append(Candidate(mutant.name, "mutant", functools.partial(_loaded, mutant.load, entry)))
     return found
 
 
@@ -61,12 +69,38 @@ def pairs(bank: Bank | None) -> Iterator[Candidate]:
     for one, other in itertools.combinations(bank.misconceptions if bank else (), 2):
         if not set(one.knobs) & set(other.knobs):
             assert bank is not None
-            yield Candidate(f"{one.id} + {other.id}", "pair", bank.variant(one.id, other.id))
+            yield Candidate(f"{one.id} + {other.id}", "pair", _same(bank.variant(one.id, other.id)))
 
 
 def spoken(name: str) -> str:
     """A function's name as words."""
     return name.replace("_", " ").strip()
+
+
+class Refusing(TorchFunctionMode):
+    """Refuses the library's functions of these names, as the sandbox does, but only while it is entered."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        super().__init__()
+        self.names = frozenset(names)
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        if getattr(func, "__name__", "") in self.names:
+            refuse(func.__name__)
+        return func(*args, **(kwargs or {}))
+
+
+def refusing(function: Callable[..., Any], names: Sequence[str]) -> Callable[..., Any]:
+    """The function, for which the named parts of the library are blocked."""
+
+    @functools.wraps(function)
+    def without(*args: Any, **kwargs: Any) -> Any:
+        with Refusing(names):
+            return function(*args, **kwargs)
+
+    return without
 
 
 def limited(function: Callable[..., Any], seconds: float = SECONDS) -> Callable[..., Any]:
@@ -125,12 +159,20 @@ def _loaded(load: Callable[[str], Callable[..., Any]], name: str) -> Callable[..
     return failing
 
 
-def _alternatives(assignment: Assignment) -> Iterator[tuple[str, Callable[..., Any], tuple[str, ...]]]:
-    """Right answers by other routes. LOSES in their module names the checks that some fail by intention."""
-    path = assignment.staff / "alternatives.py"
-    loses = getattr(importlib.import_module("alternatives"), "LOSES", {}) if path.is_file() else {}
-    for name, function in _functions(assignment, "alternatives"):
-        yield name, function, tuple(loses.get(name, ()))
+def _same(function: Callable[..., Any]) -> Callable[[], Callable[..., Any]]:
+    return lambda: function
+
+
+def _cheat(reference: Callable[..., Any], name: str) -> Callable[..., Any]:
+    return cheats(reference)[name]
+
+
+def _loses(assignment: Assignment) -> dict[str, tuple[str, ...]]:
+    """LOSES of alternatives.py: the checks that some right answers fail by intention."""
+    if not (assignment.staff / "alternatives.py").is_file():
+        return {}
+    loses: dict[str, tuple[str, ...]] = getattr(importlib.import_module("alternatives"), "LOSES", {})
+    return loses
 
 
 def _functions(assignment: Assignment, module: str) -> Iterator[tuple[str, Callable[..., Any]]]:

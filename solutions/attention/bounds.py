@@ -12,7 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from grader.tolerance import GUARD, SAFETY, gamma, product_bound, softmax_bound, underflow, unit_roundoff
+from grader.tolerance import GUARD, SAFETY, gamma, product_bound, softmax_bound, unit_roundoff
 
 SCALING = 4
 """Roundings of a score beyond those of its dot product: a rounded constant, a root, one or two products."""
@@ -96,9 +96,10 @@ def gradient_bounds(
     to_key = error.transpose(-2, -1) @ Q64.abs() + product_bound(rows, Q64, Q.dtype, extra=SCALING)
     columns = most.transpose(-2, -1)
     to_value = moved.transpose(-2, -1) @ g_output + product_bound(columns, g_output, Q.dtype, extra=1)
-    floor = underflow(Q.dtype)
+    # where all terms of a sum are exactly 0, a rounding of the other sums is still none of this check's business
+    floors = [u * float(bound.max()) for bound in (size @ K64.abs(), rows @ Q64.abs(), columns @ g_output)]
     return (
-        SAFETY * (to_query / root + floor),
-        SAFETY * (to_key / root + floor),
-        SAFETY * (to_value + floor),
+        SAFETY * (to_query + floors[0]) / root,
+        SAFETY * (to_key + floors[1]) / root,
+        SAFETY * (to_value + floors[2]),
     )

@@ -23,7 +23,7 @@ def _kept(Q: Tensor, K: Tensor, mask: Tensor | None) -> Tensor:
     return torch.ones(shape, dtype=torch.bool, device=Q.device) if mask is None else (mask != 0).expand(shape)
 
 
-def mean_of_V(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None = None) -> Answer:
+def mean_of_values(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None = None) -> Answer:
     """Every query takes the same from every key."""
     weights = torch.full((*Q.shape[:-1], K.size(-2)), 1 / K.size(-2), dtype=Q.dtype, device=Q.device)
     return weights @ V, weights
@@ -43,7 +43,7 @@ def random_shares_of_what_is_kept(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor 
     return weights @ V, weights
 
 
-def copy_of_V(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None = None) -> Answer:
+def copy_of_values(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None = None) -> Answer:
     """Query i takes all of value i (counted round and round)."""
     index = torch.arange(Q.size(-2), device=Q.device) % K.size(-2)
     weights = torch.eye(K.size(-2), dtype=Q.dtype, device=Q.device)[index].expand(*Q.shape[:-1], K.size(-2))
@@ -92,7 +92,7 @@ def right_weights_and_no_output(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | 
 def right_output_and_even_weights(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None = None) -> Answer:
     """Only the output is right."""
     output, _ = _attend(Q, K, V, None if mask is None else _kept(Q, K, mask))
-    return output, mean_of_V(Q, K, V)[1]
+    return output, mean_of_values(Q, K, V)[1]
 
 
 def the_librarys_attention(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None = None) -> Answer:

@@ -42,15 +42,22 @@ def causal(sizes: Sizes) -> Tensor:
 
 
 def scattered(sizes: Sizes, heads: int = 1) -> Tensor:
-    """(B, heads, Tq, Tk) bool at random; each query keeps at least one key."""
-    shape = (sizes.B, heads, sizes.Tq, sizes.Tk)
-    kept = torch.rand(shape) < 0.6
-    return kept.scatter(-1, torch.randint(sizes.Tk, (*shape[:-1], 1)), True)
+    """(B, heads, Tq, Tk) bool at random. Each query keeps a key and lacks a key, so that no verdict is left to chance.
+
+    For the same reason the first query of the first sequence keeps only the last key, and the last query only the
+    first: whatever mask is put in the place of this one differs from it there.
+    """
+    draws = torch.rand(sizes.B, heads, sizes.Tq, sizes.Tk)
+    kept = (draws < 0.6) | (draws == draws.amin(-1, keepdim=True))
+    kept &= draws < draws.amax(-1, keepdim=True)
+    for query, key in ((0, sizes.Tk - 1), (sizes.Tq - 1, 0)):
+        kept[0, :, query] = torch.arange(sizes.Tk) == key
+    return kept
 
 
 def padding(sizes: Sizes) -> Tensor:
-    """(B, 1, 1, Tk) bool: each sequence has another length, at least 1 and less than Tk."""
-    lengths = torch.randperm(sizes.Tk - 1)[: sizes.B] + 1
+    """(B, 1, 1, Tk) bool: each sequence has another length, at least 2 and less than Tk."""
+    lengths = torch.randperm(sizes.Tk - 2)[: sizes.B] + 2
     return (torch.arange(sizes.Tk) < lengths[:, None])[:, None, None, :]
 
 
@@ -69,9 +76,8 @@ def mask_of(form: str, sizes: Sizes) -> Tensor | None:
     return MASKS[kind](sizes).to(DTYPES[dtype])
 
 
-def large(sizes: Sizes, peak: float) -> tuple[Tensor, ...]:
-    """Q, K and V such that the largest score of every query is `peak` (after scaling, up to rounding)."""
+def large(sizes: Sizes, level: float) -> tuple[Tensor, ...]:
+    """Q, K and V whose scores are all about `level` (after scaling), yet differ as much as ordinary ones."""
     Q, K, V = qkv(sizes)
-    scores = Q @ K.transpose(-2, -1) / sizes.d_k**0.5
-    extreme = scores.gather(-1, scores.abs().argmax(-1, keepdim=True))  # (B, H, Tq, 1), never 0
-    return Q * (peak / extreme), K, V
+    Q[..., -1] = K[..., -1] = (level * sizes.d_k**0.5) ** 0.5  # adds the same to every score
+    return Q, K, V

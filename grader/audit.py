@@ -1,0 +1,196 @@
+"""What the hidden checks can and can't catch: many implementations whose right mark is known, marked like a class.
+
+Right ones must get everything, the starter nothing, wrong ones less than everything, and each the same on two
+seeds. A wrong one that gets everything is a survivor: a hole in the checks, unless `solutions/<name>/equivalent.toml`
+lists it with the reason why it is right after all, and its answers bear that out.
+
+Runs trusted code of ours in this process and its forks, through the in-process fake of the sandbox.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+
+import torch
+
+from grader import staff
+from grader.assignment import Assignment
+from grader.candidates import pairs, singles
+from grader.errors import AssignmentError, GraderFault
+from grader.sandbox import accelerator
+from grader.trials import CheckInfo, Gauge, Outcome, Share, Trials
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+LISTED = "equivalent.toml"
+
+
+@dataclass(frozen=True)
+class Margin:
+    """How far the answers are from one tolerance: see `Gauge`."""
+
+    check: str
+    what: str
+    gauge: Gauge
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The whole finding. `faults` is empty when all is as it should be."""
+
+    assignment: str
+    title: str
+    checks: list[CheckInfo]
+    outcomes: list[Outcome]
+    """All candidates but the pairs that were caught."""
+    pairs: int
+    """How many pairs were tried."""
+    margins: list[Margin]
+    listed: dict[str, str]
+    """Survivors that are right after all: name -> reason."""
+    faults: list[str]
+
+    @property
+    def exit_status(self) -> int:
+        return 1 if self.faults else 0
+
+    @property
+    def survivors(self) -> list[Outcome]:
+        return [outcome for outcome in self.outcomes if outcome.survived]
+
+    def caught_by(self, check: str) -> int:
+        """How many wrong candidates (pairs aside) the check catches."""
+        return sum(check in outcome.failed for outcome in self._wrong())
+
+    def caught_only_by(self, check: str) -> list[str]:
+        """The wrong candidates (pairs aside) that no other check catches."""
+        return [outcome.name for outcome in self._wrong() if outcome.failed == (check,)]
+
+    def _wrong(self) -> Iterator[Outcome]:
+        return (outcome for outcome in self.outcomes if outcome.kind in ("misconception", "cheat", "mutant"))
+
+
+def audit(assignment: Assignment, *, jobs: int | None = None) -> Audit:
+    """Mark every candidate in `jobs` processes (default: the cores that are available).
+
+    Raises AssignmentError when the staff half can't be used, GraderFault when a process dies.
+    """
+    torch.set_num_threads(1)  # before any fork: the library's threads do not survive one
+    accelerator.install()
+    loaded = staff.load(assignment)
+    listed = read_listed(assignment)
+    one, two = singles(assignment, loaded), list(pairs(loaded.bank))
+    count = jobs or _cores()
+
+    def share(number: int) -> Share:
+        return Trials(assignment, loaded, one[number::count], two[number::count]).run()
+
+    shares = _in_forks(share, count)
+    order = {candidate.name: index for index, candidate in enumerate((*one, *two))}
+    outcomes = sorted((o for part in shares for o in part.outcomes), key=lambda outcome: order[outcome.name])
+    checks = shares[0].checks
+    return Audit(
+        assignment=assignment.name,
+        title=assignment.settings.title,
+        checks=checks,
+        outcomes=outcomes,
+        pairs=len(two),
+        margins=_margins(checks, shares),
+        listed=listed,
+        faults=faults(outcomes, checks, listed),
+    )
+
+
+def read_listed(assignment: Assignment) -> dict[str, str]:
+    """`equivalent.toml`: name -> reason. Raises AssignmentError naming the entry that is not that."""
+    path = assignment.staff / LISTED
+    if not path.is_file():
+        return {}
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise AssignmentError(f"{path} is not valid TOML: {error}.") from None
+    for name, reason in table.items():
+        if not isinstance(reason, str) or not reason.strip():
+            raise AssignmentError(f'{path}: {name}: expected "name" = "the reason why it is right after all".')
+    return table
+
+
+def faults(outcomes: Sequence[Outcome], checks: Sequence[CheckInfo], listed: dict[str, str]) -> list[str]:
+    """Everything that must not be, in words."""
+    paid = {check.id for check in checks if check.worth}
+    found = [fault for outcome in outcomes for fault in _faults_of(outcome, paid, listed)]
+    survivors = {outcome.name for outcome in outcomes if outcome.survived}
+    stale = [name for name in listed if name not in survivors]
+    return found + [f"{name}: listed in {LISTED}, but does not get full marks; remove it" for name in stale]
+
+
+def _faults_of(outcome: Outcome, paid: set[str], listed: dict[str, str]) -> Iterator[str]:
+    name, failed = outcome.name, ", ".join(outcome.failed)
+    if outcome.broken:
+        yield f"{name}: a check gave no verdict: {outcome.broken[0]}"
+    if outcome.unsteady:
+        yield f"{name}: another seed gives another verdict in {', '.join(outcome.unsteady)}"
+    if outcome.kind == "right" and set(outcome.failed) != set(outcome.loses):
+        meant = ", ".join(outcome.loses)
+        yield f"{name}: right, but fails {failed or 'nothing'}" + (f" where it should fail {meant}" if meant else "")
+    if outcome.kind == "starter" and paid - set(outcome.failed):
+        yield f"{name}: gets points for {', '.join(sorted(paid - set(outcome.failed)))}"
+    if outcome.survived and name not in listed:
+        yield f"{name}: wrong, but gets full marks ({outcome.likeness})"
+    if outcome.survived and name in listed and not outcome.alike:
+        yield f"{name}: listed as right after all, but its answers are not ({outcome.likeness})"
+
+
+def _margins(checks: Sequence[CheckInfo], shares: Sequence[Share]) -> list[Margin]:
+    merged: dict[tuple[str, str], Gauge] = {}
+    for part in shares:
+        for key, gauge in part.gauges.items():
+            merged[key] = merged.get(key, Gauge()).with_(gauge)
+    position = {check.id: index for index, check in enumerate(checks)}
+    keys = sorted(merged, key=lambda key: (position[key[0]], key[1]))
+    return [Margin(check, what, merged[check, what]) for check, what in keys]
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+
+
+def _in_forks(share: Callable[[int], Share], count: int) -> list[Share]:
+    """`share(0)` to `share(count - 1)`, each in a fork of this process, which holds everything already."""
+    if count == 1 or "fork" not in multiprocessing.get_all_start_methods():
+        return [share(number) for number in range(count)]
+    context = multiprocessing.get_context("fork")
+
+    def run(number: int, pipe: Connection) -> None:
+        try:
+            pipe.send(share(number))
+        except BaseException as error:
+            pipe.send(error)
+
+    running = []
+    for number in range(count):
+        receiver, sender = context.Pipe(duplex=False)
+        worker = context.Process(target=run, args=(number, sender), daemon=True)
+        worker.start()
+        sender.close()
+        running.append((receiver, worker))
+    shares = []
+    for receiver, worker in running:
+        try:
+            got = receiver.recv()
+        except EOFError:
+            raise GraderFault("A process of the audit died before it could report.") from None
+        worker.join()
+        if isinstance(got, BaseException):
+            raise got
+        shares.append(got)
+    return shares
