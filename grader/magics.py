@@ -171,7 +171,7 @@ def _replacement(code: str) -> str | None:
         return None
     if words[0] in _INSTALLERS:
         return "pass" if words[1].isalpha() else None
-    return "pass" if words[0] in _BARE and re.match(r"[\w/.~\"-]", words[1]) and not equals else None
+    return "pass" if words[0] in _BARE and re.match(r"[\w/.~\"]|-\w", words[1]) and not equals else None
 
 
 def _short(line: str) -> str:

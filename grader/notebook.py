@@ -15,7 +15,7 @@ from grader.entry import Problem
 
 LARGEST = 100_000_000
 """Bytes of a notebook file, outputs included."""
-MOST_PARTS = 12_000_000
+MOST_PARTS = 6_000_000
 """Brackets and commas in the file: an upper bound for the objects it unpacks to."""
 MOST_CELLS = 5_000
 
@@ -64,12 +64,12 @@ def cells(data: bytes, name: str = "The notebook") -> Cells:
         return _unreadable(_not_json(data, name))
     if not isinstance(book, dict):
         return _unreadable(f"{name} is not a notebook. In Jupyter or Colab, download it as .ipynb.")
-    found = _cells(book)
-    if not found:
+    listed = _listed(book)
+    if not listed:
         return _unreadable(f"{name} has no cells. Check that the right file was handed in.")
-    if len(found) > MOST_CELLS:
+    if len(listed) > MOST_CELLS:
         return _unreadable(f"{name} has more than {MOST_CELLS} cells. Hand in only the cells of this assignment.")
-    return Cells([cell for cell in found if cell.kind])
+    return Cells(_cells(listed))
 
 
 def _unreadable(message: str) -> Cells:
@@ -96,46 +96,52 @@ def _not_json(data: bytes, name: str) -> str:
     return f"{name} is not a notebook. In Jupyter or Colab, download it as .ipynb and hand that in."
 
 
-def _cells(book: dict[str, Any]) -> list[Cell]:
-    """The cells in order, numbered; kind "" for an entry that is no cell at all."""
-    if "worksheets" in book and not isinstance(book.get("cells"), list):
-        book = _upgraded(book)
-    raw = book.get("cells")
+def _listed(book: dict[str, Any]) -> list[Any]:
+    """The entries that stand for cells, from whichever version of the format."""
+    found = book.get("cells")
+    if isinstance(found, list):
+        return found
+    sheets = book.get("worksheets")
+    lists = [sheet.get("cells") for sheet in sheets if isinstance(sheet, dict)] if isinstance(sheets, list) else []
+    old = [cell for cells in lists if isinstance(cells, list) for cell in cells[: MOST_CELLS + 1]]
+    return _upgraded(old) if len(old) <= MOST_CELLS else old
+
+
+def _cells(listed: list[Any]) -> list[Cell]:
     found = []
-    for number, cell in enumerate(raw if isinstance(raw, list) else [], start=1):
+    for number, cell in enumerate(listed, start=1):
         if isinstance(cell, dict):
             kind = cell.get("cell_type")
             source = next((cell[key] for key in ("source", "input", "code") if key in cell), "")
-            known = kind if kind in ("code", "markdown", "raw") else "raw"
-            found.append(Cell(number, known, _source(source)))
-        else:
-            found.append(Cell(number, "", ""))
+            found.append(Cell(number, kind if kind in ("code", "markdown", "raw") else "raw", _source(source)))
     return found
 
 
-def _upgraded(book: dict[str, Any]) -> dict[str, Any]:
-    """A notebook of version 2 or 3 as version 4. Only types and sources go in; outputs would only cost time."""
-    cells: list[dict[str, Any]] = []
-    sheets = book.get("worksheets")
-    for sheet in sheets if isinstance(sheets, list) else []:
-        listed = sheet.get("cells") if isinstance(sheet, dict) else None
-        for cell in listed if isinstance(listed, list) else []:
-            if not isinstance(cell, dict):
-                continue
-            if cell.get("cell_type") == "code":
-                kept = {"input": _source(cell.get("input", cell.get("source"))), "language": "python", "outputs": []}
-            else:
-                kept = {"source": _source(cell.get("source"))}
-            kind = cell.get("cell_type")
-            kind = kind if kind in ("code", "markdown", "raw", "html", "heading") else "raw"
-            cells.append({"cell_type": kind, "metadata": {}, **({"level": 1} if kind == "heading" else {}), **kept})
+def _upgraded(old: list[Any]) -> list[Any]:
+    """Cells of version 2 or 3 as nbformat upgrades them. Only types and sources go in; outputs would cost time."""
+    cells = []
+    for cell in old:
+        cell = cell if isinstance(cell, dict) else {"cell_type": "raw"}
+        kind = cell.get("cell_type")
+        kept: dict[str, Any] = {"cell_type": kind, "metadata": {}}
+        if kind == "code":
+            source = cell.get("input", cell.get("source"))
+            kept.update(input=_source(source), language="python", outputs=[], collapsed=False)
+        else:
+            kept["cell_type"] = kind if kind in ("markdown", "raw", "html", "heading") else "raw"
+            kept.update(source=_source(cell.get("source")), level=1)
+        cells.append(kept)
     import nbformat
 
-    logging.getLogger("traitlets").setLevel(logging.CRITICAL)
-    old = nbformat.from_dict(  # type: ignore[no-untyped-call]  # it ships no types
-        {"nbformat": 3, "nbformat_minor": 0, "metadata": {}, "worksheets": [{"metadata": {}, "cells": cells}]}
-    )
-    return dict(nbformat.convert(old, 4))  # type: ignore[no-untyped-call]
+    sheet = {"metadata": {}, "cells": cells}
+    book = {"nbformat": 3, "nbformat_minor": 0, "metadata": {}, "worksheets": [sheet]}
+    log = logging.getLogger("traitlets")
+    before, log.disabled = log.disabled, True  # it complains about what is missing, to nobody's use
+    try:
+        upgraded: Any = nbformat.convert(nbformat.from_dict(book), 4)  # type: ignore[no-untyped-call]
+    finally:
+        log.disabled = before
+    return list(upgraded["cells"])
 
 
 def _source(value: Any) -> str:

@@ -23,9 +23,7 @@ ENTRY = Entry(
     aliases=["attention", "scaled_dot_product", "self_attention", "sdpa", "forward"],
 )
 BANNED = ["scaled_dot_product_attention", "multi_head_attention_forward", "MultiheadAttention"]
-SETTINGS = Settings(
-    title="Attention", entry=ENTRY, files=["attention.py", "attention.ipynb"], from_scratch=BANNED
-)
+SETTINGS = Settings(title="Attention", entry=ENTRY, files=["attention.py", "attention.ipynb"], from_scratch=BANNED)
 
 
 @dataclass(frozen=True)
