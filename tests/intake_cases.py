@@ -342,6 +342,13 @@ CASES = [
         "attention.py was left out. It is not a regular file",
     ),
     Case(
+        "code beside an archive and data that can't be read",
+        {f"ada/{PY}": CODE, "ada/old.zip": b"PK\3\4", "ada/x.tar": tarred({"../x.py": CODE}), f"bob/{PY}": CODE},
+        {"ada": [PY], "bob": [PY]},
+        notes={"ada": "old.zip was left out. old.zip is incomplete"},
+    ),
+    upload("code packed beside a broken zip", "hw.zip", {PY: CODE, "a.zip": b"x"}, [PY], "a.zip was left out"),
+    Case(
         "two uploads, one packed",
         {f"ada/{PY}": CODE, "ada/data.zip": {"x.csv": "1"}, f"bob/{PY}": CODE},
         {"ada": [PY, "data.zip/x.csv"], "bob": [PY]},

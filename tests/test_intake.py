@@ -271,8 +271,10 @@ def test_bombs_stop_at_the_caps(tmp_path: Path) -> None:
     unfold({"ada/hw.zip": {**tree, PY: CODE}, f"bob/{PY}": CODE}, tmp_path)
     intake = scan([tmp_path], SETTINGS)
     with mock.patch.object(Wanted, "most_in_all", 10 * MEGABYTE):
-        problem = reading.read(intake.entries[0], small).problem
-    assert problem.startswith("All files together would be more than 10 MB")
+        submission = reading.read(intake.entries[0], small)
+    assert PY in {file.path for file in submission.files}
+    assert sum(len(file.data) for file in submission.files) < 10 * MEGABYTE
+    assert any("All files together would be more than 10 MB" in note for note in submission.notes)
 
 
 def test_empty_work_handed_in_alone_is_a_row(tmp_path: Path) -> None:
