@@ -24,7 +24,7 @@ def cheats(reference: Function) -> dict[str, Function]:
         key = tuple(item.shape if isinstance(item, Tensor) else item for item in (*args, *kwargs.values()))
         return memory.setdefault(key, reference(*args, **kwargs))
 
-    return {
+    found = {
         "zeros": _each(reference, torch.zeros_like),
         "ones": _each(reference, torch.ones_like),
         "a constant": _each(reference, lambda x: torch.full_like(x, 0.25)),
@@ -35,9 +35,11 @@ def cheats(reference: Function) -> dict[str, Function]:
         "the mean of each column": _each(reference, lambda x: x.mean(-2, keepdim=True).expand_as(x).clone()),
         "a copy of the first argument": _first_argument(reference),
         "the answer for other numbers": _on_others(reference),
-        "the answer without the optional arguments": _without_optional(reference),
         "the first answer for these shapes": first_answer,
     }
+    if any(p.default is not p.empty for p in inspect.signature(reference).parameters.values()):
+        found["the answer without the optional arguments"] = _without_optional(reference)
+    return found
 
 
 def _each(reference: Function, change: Callable[[Tensor], Tensor]) -> Function:
