@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from grader.assignment import Convention, Late, Limits, Settings, load
+from grader.audit import audit
 from grader.entry import Entry
 from grader.errors import AssignmentError
 from grader.new import new
@@ -67,13 +68,20 @@ def follow(root: Path) -> None:
 
 
 def test_the_pages_example_is_complete(tmp_path):
-    """Following the page gives an assignment that loads and releases; its stub hides the solution."""
+    """Following the page gives an assignment that releases without a leak and whose audit finds no fault."""
     follow(tmp_path)
     assignment = load("layer_norm", tmp_path)
     release(assignment)
     starter = (assignment.public / "layer_norm.py").read_text(encoding="utf-8")
     assert "raise NotImplementedError" in starter
     assert "centred" not in starter
+    assert audit(assignment, jobs=1).faults == []
+
+
+def test_a_new_assignment_passes_its_audit_at_once(tmp_path):
+    """The template is a good example: its checks catch everything that the audit tries."""
+    new("centred_rows", tmp_path)
+    assert audit(load("centred_rows", tmp_path), jobs=1).faults == []
 
 
 @pytest.mark.parametrize("struct", [Settings, Entry, Limits, Late, Convention])
