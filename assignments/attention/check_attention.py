@@ -98,11 +98,11 @@ class Verdict:
         return not self.failed
 
     def lines(self):
-        yield from (f"right      {words}" for words in self.done)
+        yield from (f"right: {words}" for words in self.done)
         if self.passed:
             yield "All public checks passed. The checks that give the mark try more."
         else:
-            yield f"not right  {self.failed}"
+            yield f"not right: {self.failed}"
             yield f"{self.message}"
             yield f"Hint: {self.hint}"
 
@@ -133,5 +133,5 @@ def _picture(title, table):
             style = f"background:rgba(9,80,160,{strength:.2f});color:{ink};padding:4px 6px;text-align:right"
             rows += f'<td style="{style}">{value:.2f}</td>'
         rows += "</tr>"
-    caption = f'<caption style="caption-side:top">{title}: a row is a query, a column a key</caption>'
-    return f'<table style="display:inline-table;margin:8px 16px 0 0;font-size:12px">{caption}{rows}</table>'
+    caption = f'<caption style="caption-side:top">{title} (row: query, column: key)</caption>'
+    return f'<table style="display:inline-table;margin:8px 16px 0 0;font-size:12px;background:#fff">{caption}{rows}</table>'
