@@ -121,4 +121,5 @@ def _picture(title, table):
             rows += f'<td style="{style}">{value:.2f}</td>'
         rows += "</tr>"
     caption = f'<caption style="caption-side:top">{title} (row: query, column: key)</caption>'
-    return f'<table style="display:inline-table;margin:8px 16px 0 0;font-size:12px;background:#fff">{caption}{rows}</table>'
+    style = "display:inline-table;margin:8px 16px 0 0;font-size:12px;background:#fff"  # white on dark pages, too
+    return f'<table style="{style}">{caption}{rows}</table>'
