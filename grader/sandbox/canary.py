@@ -101,6 +101,11 @@ def attacks() -> tuple[str, ...]:
     return tuple(_ATTACKS)
 
 
+def controls() -> tuple[str, ...]:
+    """The names of the honest work that `probe` tries."""
+    return tuple(_CONTROLS)
+
+
 def judge(findings: Findings) -> Verdict:
     """The level, from the layers there are and from what they really stopped."""
     absent = [layer for layer in LAYERS if layer not in findings.layers]

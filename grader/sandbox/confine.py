@@ -63,8 +63,8 @@ def apply(plan: Plan, policy: Policy, keep_fds: Iterable[int] = ()) -> tuple[str
         _limit(policy, own_uid="uid" in layers)
     if "uid" in layers:
         _become(uid_of(os.getpid(), plan.uids), policy.readable)
-    elif os.geteuid() == 0 and kernel.LINUX:
-        kernel.drop_capabilities()
+    elif "uid" in policy.layers and os.geteuid() == 0 and kernel.LINUX:
+        kernel.drop_capabilities()  # a root that can't become anybody else can at least become an ordinary user
     # The first step of an optimiser makes sure that this folder is there; with one that is, it need not make it.
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = "/"
     if policy.readable:

@@ -31,6 +31,8 @@ from grader.source import Sources
 from grader.text import clean
 
 START_SECONDS = 30.0
+GRACE_SECONDS = 0.5
+"""For a child that has closed its channel to end by itself."""
 KEPT_OUTPUT = 20_000
 
 
@@ -205,7 +207,7 @@ class ConfinedSession:
         except wire.Malformed as error:
             return self._end(Failure("malformed", "", str(error)[:500]))
         except (EOFError, OSError):
-            return self._end()
+            return self._end(None if _gone(self.pid) else Failure("closed", "", "closed its channel and went on"))
         finally:
             if not ours:
                 self.spent += time.monotonic() - started
@@ -230,6 +232,20 @@ def _read_into(channel: socket.socket, buffer: bytearray, size: int) -> None:
     if not chunk:
         raise EOFError
     buffer += chunk
+
+
+def _gone(pid: int) -> bool:
+    """Whether the process has ended, or does so within a moment: else our SIGKILL would be taken for its death."""
+    try:
+        handle = os.pidfd_open(pid)
+    except OSError:
+        return True
+    try:
+        poller = select.poll()
+        poller.register(handle, select.POLLIN)
+        return bool(poller.poll(GRACE_SECONDS * 1000))
+    finally:
+        os.close(handle)
 
 
 def _named(death: Death) -> Failure:

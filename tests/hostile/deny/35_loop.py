@@ -1,0 +1,9 @@
+"""35. Never end.
+
+Ends as: timeout
+"""
+
+
+def attack(world):
+    while True:
+        pass

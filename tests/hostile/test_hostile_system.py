@@ -1,0 +1,128 @@
+"""Attacks on files, processes, the network and other people's runs: what each got, in every setting."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+
+import pytest
+
+from grader import arena
+from grader.sandbox.zygote import Zygote
+from tests import confined
+
+ATTACKS = arena.attacks("system")
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become other users")
+REMAIN_FOR_ORDINARY_USERS = ["24_stat_secret"]
+"""Named in docs/threat-model.md: without a user of its own, student code can learn that a file exists."""
+
+
+@as_root
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.path.stem)
+def test_attack_gets_nothing(attack: arena.Attack, root: Zygote, world: arena.World) -> None:
+    """At level A the attack gets nothing, nothing is changed, and nothing leaves."""
+    outcome = arena.attempt(root, world, attack)
+    assert not outcome.got, (outcome.loot, outcome.disturbed)
+    assert world.secret not in repr(outcome)
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.path.stem)
+def test_attack_is_real(attack: arena.Attack, root: Zygote, world: arena.World) -> None:
+    """Without layers the same attack succeeds, unless its file says why it never can: what stops it is the layers."""
+    outcome = arena.attempt(root, world, attack, frozenset())
+    if not attack.never:
+        if os.geteuid() != 0 and attack.path.stem in ("05_replace_grader", "19_become_root"):
+            pytest.skip("an ordinary user can't do this to begin with")
+        assert outcome.got, outcome.failure
+
+
+@as_root
+@pytest.mark.parametrize(
+    ("become", "remaining"),
+    [
+        (lambda: confined.root_with(confined.DOCKER), []),
+        (lambda: confined.root_with(()), REMAIN_FOR_ORDINARY_USERS),
+        (confined.nobody, REMAIN_FOR_ORDINARY_USERS),
+        (confined.without_landlock, []),
+    ],
+    ids=["Docker", "root without capabilities", "ordinary user", "no Landlock"],
+)
+def test_what_remains_in_other_settings(become: Callable[[], object], remaining: list[str]) -> None:
+    """In a container nothing succeeds either; for an ordinary user, only what the threat model names."""
+
+    def body(_: int) -> bytes:
+        become()
+        os.environ["HOME"] = "/"
+        root = arena.start_zygote()
+        with arena.World() as world:
+            outcomes = {attack.path.stem: arena.attempt(root, world, attack) for attack in ATTACKS}
+        root.close()
+        return json.dumps([name for name, outcome in outcomes.items() if outcome.got]).encode()
+
+    assert json.loads(confined.in_child(body)) == remaining
+
+
+def test_honest_work_goes_on(root: Zygote, world: arena.World) -> None:
+    """Beside all attacks an honest submission still computes, imports, reads its own files and prints."""
+    source = """
+import collections.abc, colorsys, json, math, random, statistics
+import numpy as np
+import torch
+from torch import nn
+from helper import twice
+
+def attack(world):
+    print("working")
+    layer = nn.Linear(2, 2)
+    torch.einsum("ij,kj->ik", layer.weight, layer.weight).softmax(-1).sum().backward()
+    assert layer.weight.grad.shape == (2, 2) and np.linalg.norm(np.ones(4)) == 2.0
+    return [twice(21), open("data.txt").read(), open("folder/more.txt").read(), sorted(__import__("os").listdir("."))]
+"""
+    files = {"helper.py": b"def twice(x):\n    return 2 * x\n", "data.txt": b"mine", "folder/more.txt": b"too"}
+    session = arena.open_source(root, source, files=files)
+    call = session.call((world.described(),), {})
+    printed = session.output
+    session.close()
+    assert call.failure is None, call.failure
+    assert call.output == [42, "mine", "too", ["data.txt", "folder", "helper.py"]]
+    assert "working" in printed
+    assert not world.disturbed()
+
+
+def test_submissions_can_not_meet(root: Zygote, world: arena.World) -> None:
+    """Two submissions that run at the same time can't read each other's files, nor see or signal each other."""
+    victim = arena.open_source(root, "def attack(world):\n    return 1\n", files={"own.txt": b"my homework"})
+    assert victim.folder is not None
+    source = f"""
+import os
+
+def attack(world):
+    got = []
+    for way in (
+        lambda: open({str(victim.folder / "own.txt")!r}).read(),
+        lambda: os.listdir({str(victim.folder)!r}),
+        lambda: os.kill({victim.pid}, 0),
+        lambda: open("/proc/{victim.pid}/maps").read(),
+    ):
+        try:
+            got.append(str(way()))
+        except OSError:
+            pass
+    return got
+"""
+    attacker = arena.open_source(root, source)
+    try:
+        assert attacker.call((world.described(),), {}).output == []
+        assert victim.call((world.described(),), {}).output == 1
+    finally:
+        attacker.close()
+        victim.close()
+
+
+def test_zygote_is_clean(root: Zygote) -> None:
+    """The process that every student's process is copied from has one thread and no open file of the grader's."""
+    with open(f"/proc/{root.pid}/status") as status:  # noqa: PTH123
+        assert "Threads:\t1\n" in status.read()
+    open_files = [os.readlink(f"/proc/{root.pid}/fd/{name}") for name in os.listdir(f"/proc/{root.pid}/fd")]  # noqa: PTH115, PTH208
+    assert not [name for name in open_files if str(arena.ROOT) in name]
