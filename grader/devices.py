@@ -124,7 +124,7 @@ class Explanation:
 _ON_DEVICE = "write device=x.device when you make a tensor, or .to(x.device) afterwards, where x is one of the inputs"
 _EXPLANATIONS = (
     (
-        r"on the same device|indices should be either on cpu or on the same device",
+        r"on the same device|Input type \(\S+\) and weight type \(\S+\) should be the same",
         Explanation(
             "One operation got a tensor on the GPU together with a tensor on the CPU. The inputs of this call are on "
             "the GPU, so every tensor that your function makes must be there too.",

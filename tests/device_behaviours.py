@@ -184,6 +184,14 @@ BEHAVIOURS = (
         "backward", "q = Q.clone().requires_grad_()\n(q * K).sum().backward()\nresult = q.grad", "device", AUTOGRAD
     ),
     Behaviour("vmap", "torch.vmap(lambda row: row @ M)(M)", "device", DOC + "generated/torch.vmap.html"),
+    Behaviour("complex conjugate", "(torch.polar(M, M).conj() * 2).imag", "device", CUDA),
+    Behaviour("index_fill with a CPU scalar", "M.index_fill(0, M[1].long(), torch.tensor(3.0))", "device", INDEXING),
+    Behaviour(
+        "lengths of a padded sequence stay on the CPU",
+        "nn.utils.rnn.pack_padded_sequence(Q[0], torch.tensor([5, 4, 2]), batch_first=True).batch_sizes",
+        "cpu",
+        DOC + "generated/torch.nn.utils.rnn.pack_padded_sequence.html",
+    ),
     Behaviour("dropout in training", "F.dropout(M, 0.5)", "device", CUDA, numbers=False),
     Behaviour("a layer made on the CPU", "nn.Linear(4, 4)(Q)", "refused", MODULE),
     Behaviour("a layer moved", "nn.Linear(4, 4).to(Q.device)(Q)", "device", MODULE, numbers=False),
@@ -217,6 +225,7 @@ BEHAVIOURS = (
         numbers=False,
     ),
     Behaviour("dlpack", "torch.from_dlpack(M)", "device", DOC + "dlpack.html", emulated="refused"),
+    Behaviour("sparse tensors", "M.to_sparse().to_dense()", "device", DOC + "sparse.html", emulated="refused"),
     Behaviour(
         "nested tensors",
         "torch.nested.nested_tensor([M]).unbind()[0]",

