@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 
 from grader.excerpt import Block, Code
 from grader.heatmap import Figure, figure
 from grader.results import CheckResult, DiagnosisResult, Place
-from grader.summary import Audience, number
+from grader.summary import Audience, number, reason_of, shared_hint
 from grader.text import clean
 from grader.words import Words
 
@@ -38,6 +38,8 @@ class CheckView:
     seen: str
     """For staff: when students see it, when that is not always."""
     tried: str
+    said: str
+    """Its own message, where it is explained together with others that said something else."""
     detail: str
     """For staff, "" for students."""
 
@@ -103,6 +105,7 @@ def check_view(check: CheckResult, anchor: str, words: Words, audience: Audience
         where=where,
         seen=words[f"visibility_{check.visibility}"] if staff and check.visibility != "visible" else "",
         tried=clean(check.tried, LIMIT),
+        said="",
         detail=clean(check.detail, DETAIL) if staff else "",
     )
 
@@ -118,10 +121,9 @@ class Explainer:
 
     def reasons(self, checks: Sequence[CheckResult]) -> list[Reason]:
         """Checks with the same words and no pictures of their own together, and a check's twin with it."""
-        groups: dict[object, list[CheckResult]] = {}
+        groups: dict[Hashable, list[CheckResult]] = {}
         for check in checks:
-            alone = check.id if check.pictures else ""
-            groups.setdefault((alone, check.status, check.message, check.hint, check.place), []).append(check)
+            groups.setdefault(reason_of(check), []).append(check)
         reasons: dict[str, Reason] = {}
         for group in groups.values():
             reason = self._reason(group)
@@ -139,15 +141,19 @@ class Explainer:
         self._pictures -= len(pictures)
         error = first.status == "error"
         return Reason(
-            checks=[self._views[check.id] for check in group],
+            checks=[self._view(check, first) for check in group],
             fold=self._words["same_reason"].format(count=len(group)) if len(group) > FEW else "",
             status=first.status,
             message=self._words["error_words"] if error else clean(first.message, LIMIT),
-            hint="" if error else clean(first.hint, LIMIT),
+            hint="" if error else clean(shared_hint(group), LIMIT),
             place=place_words(first.place, self._words),
             excerpt=self._code.around(first.place),
             figures=[figure(picture, self._words) for picture in pictures],
         )
+
+    def _view(self, check: CheckResult, first: CheckResult) -> CheckView:
+        view = self._views[check.id]
+        return view if check.message == first.message else replace(view, said=clean(check.message, LIMIT))
 
 
 def diagnosis_view(found: DiagnosisResult, code: Code, words: Words, audience: Audience) -> DiagnosisView:
@@ -155,9 +161,10 @@ def diagnosis_view(found: DiagnosisResult, code: Code, words: Words, audience: A
     staff = audience == "staff"
     names = ", ".join(found.misconceptions)
     others = "; ".join(" + ".join(ids) for ids in found.alternatives)
-    crash = all(id.startswith(CRASH) for id in found.misconceptions)
+    # With a line it explains why the code stopped there.
+    stopped = found.place is not None or all(id.startswith(CRASH) for id in found.misconceptions)
     return DiagnosisView(
-        intro="" if crash else words["diagnosis_numbers"],
+        intro="" if stopped else words["diagnosis_numbers"],
         title=clean(found.title, 400),
         explanation=clean(found.explanation, LIMIT),
         hint=clean(found.hint, LIMIT),

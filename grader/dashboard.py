@@ -63,9 +63,9 @@ def _data(group: Class, run: RunInfo, words: Words, folder: str) -> Markup:
     table = {
         "folder": folder,
         "max": group.max_score,
-        "checks": [title for title, _, _ in group.checks.values()],
+        "checks": [title.replace("`", "") for title, _, _ in group.checks.values()],
         "ids": list(group.checks),
-        "misconceptions": [clean(titles.get(id, id), 200) for id in misconceptions],
+        "misconceptions": [clean(titles.get(id, id), 200).replace("`", "") for id in misconceptions],
         "misconception_ids": list(misconceptions),
         "flags": list(flags),
         "states": [[name, words[f"state_{name}"]] for name in STATES],

@@ -99,7 +99,7 @@
       make("td", text, { class: `state ${state}` }),
       checks,
       make("td", row[IDEAS].map((at) => data.misconceptions[at]).join("; "), { class: "ideas" }),
-      make("td", row[FLAGS].map((at) => data.flags[at]).join(", ")),
+      make("td", row[FLAGS].map((at) => data.flags[at]).join(", "), { class: "flags" }),
       make("td", row[CHANGED] ? (row[CHANGED] > 0 ? "+" : "") + number(row[CHANGED]) : "", { class: "n" }),
       make("td", row[SECONDS].toFixed(2), { class: "n" }),
     );

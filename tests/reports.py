@@ -169,6 +169,7 @@ def right() -> Report:
     return report([check(at) for at in range(len(CHECKS))], id="s002", name="Noor Haddad")
 
 
+MASK_LINE = Place(file="attention.py", line=13, text='        scores.masked_fill(mask == 0, float("-inf"))')
 MASK_LOST = DiagnosisResult(
     misconceptions=["mask_result_dropped"],
     title="The mask is never applied",
@@ -181,7 +182,6 @@ MASK_LOST = DiagnosisResult(
     hint="Look at what the line that uses the mask gives back, and at which name keeps it.",
     section="3. The mask",
     evidence="matches 22 of 22 calls, largest difference 3e-8",
-    place=Place(file="attention.py", line=13, text='        scores.masked_fill(mask == 0, float("-inf"))'),
 )
 
 

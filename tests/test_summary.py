@@ -47,12 +47,13 @@ def test_what_is_right_names_the_passed_checks_that_are_worth_most() -> None:
 
 
 def test_the_diagnosis_is_the_first_thing_to_fix() -> None:
-    """When we know what the student believed, that comes before any single check, with its line."""
-    fix = summary(reports.wrong(), WORDS).fix
+    """When we know what the student believed, that comes before any single check, with its line if it has one."""
+    known = msgspec.structs.replace(reports.MASK_LOST, place=reports.MASK_LINE)
+    fix = summary(msgspec.structs.replace(reports.wrong(), diagnoses=[known]), WORDS).fix
     assert fix is not None
     assert fix.title == reports.MASK_LOST.title
     assert fix.text == reports.MASK_LOST.hint
-    assert fix.place == reports.MASK_LOST.place
+    assert fix.place == reports.MASK_LINE
 
 
 def test_one_cause_of_many_failures_is_named_as_one() -> None:
@@ -61,6 +62,18 @@ def test_one_cause_of_many_failures_is_named_as_one() -> None:
     assert fix is not None
     assert fix.title == "14 checks are not right for the same reason"
     assert "K.T" in fix.text
+
+
+def test_checks_that_stop_at_one_line_are_one_cause_whatever_each_says_about_it() -> None:
+    """Each check names its own case; the line is the same. Their hints are about other things, so none is given."""
+    slow = reports.check(9, passed=False, message="it did not finish")
+    checks = [
+        reports.check(at, passed=False, message=f"case {at}: it stopped", hint=f"hint {at}", place=reports.MASK_LINE)
+        for at in range(5)
+    ]
+    fix = summary(reports.report([slow, *checks]), WORDS).fix
+    assert fix is not None
+    assert (fix.title, fix.hint) == ("5 checks are not right for the same reason", "")
 
 
 def test_a_single_failure_is_named_by_its_title() -> None:
