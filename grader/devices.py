@@ -1,4 +1,4 @@
-"""Which accelerator the GPU checks run on, how a real one is set up, and what a device's refusal means in words.
+"""Which accelerator the GPU checks run on, and how a real one is set up.
 
 CUDA must not be started in a process that forks. So the main process looks for an accelerator through a short-lived
 process of its own, and only the student's process starts it. Where there is none, the emulated one stands in
@@ -111,47 +111,3 @@ def start(name: str, memory_mb: int = 0) -> dict[str, str]:
         "cublas workspace": ":4096:8",
         "memory": f"{memory_mb} MB" if memory_mb else "no limit",
     }
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """A device's refusal in words for a student."""
-
-    message: str
-    hint: str
-
-
-_ON_DEVICE = "write device=x.device when you make a tensor, or .to(x.device) afterwards, where x is one of the inputs"
-_EXPLANATIONS = (
-    (
-        r"on the same device|Input type \(\S+\) and weight type \(\S+\) should be the same",
-        Explanation(
-            "One operation got a tensor on the GPU together with a tensor on the CPU. The inputs of this call are on "
-            "the GPU, so every tensor that your function makes must be there too.",
-            f"Look for a tensor that your code makes, for example a mask: {_ON_DEVICE}.",
-        ),
-    ),
-    (
-        r"can't convert \S+ device type tensor to numpy",
-        Explanation(
-            "Your code turns a tensor on the GPU into a NumPy array. NumPy only works with numbers on the CPU.",
-            "Use the torch function of the same name instead. It works on every device and keeps gradients.",
-        ),
-    ),
-    (
-        r"asks for the device .* by name|not compiled with CUDA|No CUDA GPUs|no NVIDIA driver|NVIDIA driver on your",
-        Explanation(
-            'Your code asks for a device by its name, such as "cuda". The inputs may be on any device, and this '
-            "machine does not have the one that you name.",
-            f"Follow the inputs instead: {_ON_DEVICE}.",
-        ),
-    ),
-)
-
-
-def explain(message: str) -> Explanation | None:
-    """What an error's text means if it is about devices, real or emulated; None if it is not."""
-    for pattern, explanation in _EXPLANATIONS:
-        if re.search(pattern, message, re.IGNORECASE):
-            return explanation
-    return None

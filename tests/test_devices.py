@@ -60,27 +60,3 @@ def test_settings_are_pinned_and_recorded() -> None:
         assert record["tf32"] == "off"
     finally:
         torch.backends.cudnn.allow_tf32, torch.backends.cudnn.deterministic = before
-
-
-@pytest.mark.parametrize(
-    ("text", "word"),
-    [
-        ("Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!", "mask"),
-        ("expected self and mask to be on the same device, but got mask on cpu and self on cuda:0", "mask"),
-        ("indices should be either on cpu or on the same device as the indexed tensor (cpu)", "mask"),
-        ("Input type (torch.cuda.FloatTensor) and weight type (torch.FloatTensor) should be the same", "mask"),
-        ("can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy", "torch function"),
-        ("Torch not compiled with CUDA enabled", "x.device"),
-        ("Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU", "x.device"),
-    ],
-)
-def test_refusals_are_explained(text: str, word: str) -> None:
-    """What a device refuses is said in plain words, with how to mend it."""
-    explanation = devices.explain(text)
-    assert explanation is not None
-    assert word in explanation.hint
-
-
-def test_other_errors_are_not_explained() -> None:
-    """An error that has nothing to do with devices is left alone."""
-    assert devices.explain("mat1 and mat2 shapes cannot be multiplied (5x4 and 5x4)") is None
