@@ -17,6 +17,8 @@ REPORTS = [
     for who in ("student", "staff")
 ]
 PAGES = [*REPORTS, "index", "large", "empty"]
+A4_LANDSCAPE = 1031
+"""Its width in pixels, less 12 mm on both sides."""
 ROWS = "return [...document.querySelectorAll('.students tbody tr')]"
 
 
@@ -24,6 +26,12 @@ def cells(browser: Browser, column: int) -> list[str]:
     """The texts of one column of the table of students."""
     found: list[str] = browser.run(f"{ROWS}.map(row => row.children[{column}].innerText.trim())")
     return found
+
+
+def print_in_the_dark(browser: Browser) -> None:
+    """As the paper looks when the screen is dark."""
+    dark = [{"name": "prefers-color-scheme", "value": "dark"}]
+    browser.cdp("Emulation.setEmulatedMedia", media="print", features=dark)
 
 
 def wait_two_frames(browser: Browser) -> None:
@@ -135,11 +143,22 @@ def test_dark_mode_follows_the_system(browser: Browser, pages: Path) -> None:
 def test_a_printed_report_has_everything_on_white(browser: Browser, pages: Path) -> None:
     """What is folded on the screen is on paper, also for who reads in the dark."""
     browser.open(pages / "wrong-student.html", dark=True)
-    dark = [{"name": "prefers-color-scheme", "value": "dark"}]
-    browser.cdp("Emulation.setEmulatedMedia", media="print", features=dark)
-    assert browser.run("return getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    print_in_the_dark(browser)
+    backs = browser.run(
+        "return ['body', '.card', '.code', '.hint', '.fold'].map(part =>"
+        " getComputedStyle(document.querySelector(part)).backgroundColor.match(/\\d+/g).slice(0, 3).map(Number))"
+    )
+    assert all(min(back) > 220 for back in backs)
     assert browser.run("return document.getElementById('check-1').getBoundingClientRect().height") > 10
     assert browser.pdf().startswith(b"%PDF")
+
+
+def test_the_printed_class_page_fits_on_the_paper(browser: Browser, pages: Path) -> None:
+    """No column of the table is cut off on A4, and controls are left out."""
+    browser.open(pages / "large.html", width=A4_LANDSCAPE)
+    print_in_the_dark(browser)
+    assert browser.run("return document.documentElement.scrollWidth") <= A4_LANDSCAPE
+    assert not browser.run("return document.querySelector('.controls').checkVisibility()")
 
 
 def test_the_class_table_sorts_by_any_column(browser: Browser, pages: Path) -> None:
