@@ -70,10 +70,11 @@ def units(files: Sequence[SourceFile], settings: Settings) -> Sources:
         notes.append(f"{best.path}: {best.note}.")
     if best.problem is not None:
         return Sources([], others, notes, best.problem, best.path)
-    result = Sources([], others, notes, None, best.path)
+    result = Sources([], dict(others), notes, None, best.path)
     for cell in best.cells:
         if cell.kind == "code":
             _add(result, cell)
+    _take_written(result, others, settings.entry)
     problem = _empty(best, result.units, settings.entry)
     return result if problem is None else Sources([], others, notes, problem, best.path, result.originals)
 
@@ -110,6 +111,16 @@ def _add(result: Sources, cell: notebook.Cell) -> None:
         result.notes.append(f"Left out of {at}: {', '.join(plain.left_out[:5])}{more}.")
     if plain.source.strip():
         result.units.append(Unit(result.main, number, plain.source))
+
+
+def _take_written(result: Sources, others: Mapping[str, bytes], entry: Entry) -> None:
+    """A function that only stands in a file that `%%writefile` wrote is the work, imported or not."""
+    if stubs.holds("\n".join(unit.source for unit in result.units), entry) >= stubs.ALIAS:
+        return
+    for path in result.files.keys() - others.keys():
+        text = decode(result.files[path]).text
+        if path.endswith(".py") and stubs.holds(text, entry) == stubs.WRITTEN:
+            result.units.append(Unit(path, None, magics.plain_file(text).source))
 
 
 def _fits(path: str, files: Mapping[str, bytes]) -> bool:

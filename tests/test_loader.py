@@ -46,6 +46,7 @@ WORKS = [
     "sources/cp1252_undeclared.py",
     "sources/crlf.py",
     "sources/decorated.py",
+    "sources/dynamic_names.py",
     "sources/future_annotations.py",
     "sources/imports_itself",
     "sources/lambda.py",
@@ -67,6 +68,7 @@ WORKS = [
     "sources/star_imports.py",
     "sources/text_file.txt",
     "sources/unimported_annotation.py",
+    "sources/unknown_decorator.py",
     "sources/utf16.py",
     "sources/utf16_no_bom.py",
 ]

@@ -103,6 +103,14 @@ def test_written_files_lie_beside_the_notebook_and_nowhere_else() -> None:
     assert [unit.cell for unit in found.units] == [6]
 
 
+def test_a_function_in_a_written_file_is_the_work() -> None:
+    """A notebook that only writes the file that was asked for is graded by that file."""
+    found = units(texts_as_files({"w.ipynb": notebook(f"%%writefile attention.py\n{DONE}", "print(1)")}), SETTINGS)
+    assert [(unit.file, unit.cell) for unit in found.units] == [("w.ipynb", 2), ("attention.py", None)]
+    book = notebook(f"%%writefile attention.py\n{DONE}", "from attention import scaled_dot_product_attention")
+    assert [unit.cell for unit in units(texts_as_files({"w.ipynb": book}), SETTINGS).units] == [2]
+
+
 def test_reports_show_the_source_as_it_was_written() -> None:
     """Magics are there, a code cell is an entry, other .py files follow, and very long files are cut."""
     files = texts_as_files({"w.ipynb": notebook("!ls", DONE), "h.py": "a = 1\n" * 20_000, "x.csv": "1", "p.py": "%PDF"})

@@ -4,6 +4,8 @@ from __future__ import annotations
 import __future__
 
 import ast
+import contextlib
+import copy
 import inspect
 import linecache
 from collections.abc import Iterable, Sequence
@@ -132,9 +134,10 @@ class Code:
     def _failed(self, number: int, error: BaseException) -> None:
         statement = self.program.statements[number]
         unit = self.program.units[statement.unit]
-        if isinstance(error, (NameError, ImportError)) and self._defined_without_annotations(statement):
-            spot = place(unit, statement.node.lineno)
-            self._work.notes.append(words.annotation(error, spot))
+        if isinstance(error, (NameError, ImportError)) and self._defined_plainly(statement):
+            self._work.notes.append(words.ornament(error, place(unit, statement.node.lineno)))
+            if isinstance(error, ImportError):
+                self._work.forgive(words.missing_package(error))
             return
         self.failures[number] = error
         if isinstance(error, SyntaxError) and error.filename == file_name(unit):
@@ -148,15 +151,18 @@ class Code:
             for name in statement.binds - {"*"}:
                 self.module.__dict__.setdefault(name, Missing(text_of(error), words.missing_package(error)))
 
-    def _defined_without_annotations(self, statement: Statement) -> bool:
-        """Whether a definition that failed over a name does well when its annotations are not evaluated."""
-        if not isinstance(statement.node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+    def _defined_plainly(self, statement: Statement) -> bool:
+        """Whether a definition that failed over a name does well without annotations, or else without decorators."""
+        node = statement.node
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             return False
-        try:
-            self._execute(self._compile(statement.unit, [statement.node], flags=_ANNOTATIONS))
-        except BaseException:
-            return False
-        return True
+        bare = copy.copy(node)
+        bare.decorator_list = []
+        for simpler in (node, bare):
+            with contextlib.suppress(BaseException):
+                self._execute(self._compile(statement.unit, [simpler], flags=_ANNOTATIONS))
+                return True
+        return False
 
 
 def _failing(chunk: Sequence[Statement], error: BaseException, code: CodeType) -> int:

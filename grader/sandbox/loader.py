@@ -159,7 +159,14 @@ def _entry(code: Code, work: Workspace, entry: Entry) -> Found | None:
     if definition is not None:
         return find.written(code.program, *definition)
     routine = inspect.isroutine(value)
-    return Found(name=name, kind="function" if routine else "instance", parameters=_signature(value), stub=False)
+    made_by = work.sources.get(inner.__code__.co_filename) if isinstance(inner, FunctionType) else None
+    return Found(
+        name=name,
+        kind="function" if routine else "instance",
+        parameters=_signature(value),
+        stub=False,
+        place=place(made_by, inner.__code__.co_firstlineno) if made_by else None,
+    )
 
 
 def _signature(value: Callable[..., Any]) -> list[str]:

@@ -57,7 +57,10 @@ def scope(nodes: Iterable[ast.AST], *, annotations: bool = True, function: bool 
     while stack:
         node = stack.pop()
         if isinstance(node, ast.Name):
-            (names.loads if isinstance(node.ctx, ast.Load) else names.stores).add(node.id)
+            if isinstance(node.ctx, ast.Load):
+                names.loads.add(node.id)
+            elif function or isinstance(node.ctx, ast.Store):  # `del x` makes x local to a function, else binds nothing
+                names.stores.add(node.id)
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             names.stores.add(node.name)
             names.inner.append(node)

@@ -8,6 +8,7 @@ written; the rest is left alone.
 from __future__ import annotations
 
 import ast
+import builtins
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -58,6 +59,15 @@ class Program:
         """Name -> numbers of the statements that bind it; "*" -> the star imports."""
         self._changers: dict[str, list[int]] = {}
         self._annotations = annotations
+        self._setters = self._find_setters()
+        self._dynamic = [
+            number
+            for number, statement in enumerate(self.statements)
+            if isinstance(statement.node, (ast.Expr, ast.Assign))
+            and "globals" in self.units[statement.unit].source
+            and "globals" in names.reads([statement.node])
+        ]
+        """Statements such as `globals()["d_k"] = 64`, which may bind anything."""
 
         def imports_itself(pair: tuple[int, Statement]) -> bool:
             node = pair[1].node
@@ -68,7 +78,7 @@ class Program:
                 continue
             for name in statement.binds:
                 self.binders.setdefault(name, []).append(number)
-            for name in statement.changes:
+            for name in statement.changes | self._set_by_calls(statement):
                 self._changers.setdefault(name, []).append(number)
 
     def definitions(self) -> Iterator[tuple[int, Definition]]:
@@ -120,7 +130,8 @@ class Program:
         binders = self.binders.get(name)
         if binders is None:
             # A library's `sum` may replace the built-in one.
-            return [] if name.startswith("__") else self.binders.get("*", [])
+            found = [] if name.startswith("__") else [*self.binders.get("*", []), *self._changers.get(name, [])]
+            return found if hasattr(builtins, name) else [*found, *self._dynamic]
         chosen = [number for number in binders if self.statements[number].simple]
         if not chosen:
             chosen = [number for number in binders if not self.statements[number].guarded] or binders
@@ -128,6 +139,23 @@ class Program:
             return chosen  # settings of a library, such as plt.rcParams[...] = ..., are not needed
         changers = self._changers.get(name, [])
         return chosen + [number for number in changers if not self.statements[number].guarded]
+
+    def _find_setters(self) -> dict[str, set[str]]:
+        """Function -> names that it gives a value with a `global` statement."""
+        found: dict[str, set[str]] = {}
+        for unit, node in self.definitions():
+            if "global " in self.units[unit].source and not isinstance(node, ast.ClassDef):
+                for inner in ast.walk(node):
+                    if isinstance(inner, ast.Global):
+                        found.setdefault(node.name, set()).update(inner.names)
+        return found
+
+    def _set_by_calls(self, statement: Statement) -> set[str]:
+        """Names that a statement sets by calling one of those functions: `setup()`, `data = setup()`."""
+        node = statement.node
+        if not self._setters or not isinstance(node, (ast.Expr, ast.Assign)) or not isinstance(node.value, ast.Call):
+            return set()
+        return self._setters.get(names.root(node.value.func), set())
 
     def _cheap_names(self) -> Iterator[str]:
         for name, binders in self.binders.items():

@@ -116,12 +116,18 @@ def exception(error: BaseException, spot: Place) -> Problem:
     return Problem(kind="exception", message=message.strip(), place=spot, detail=failure.trace)
 
 
-def annotation(error: BaseException, spot: Place) -> str:
-    """A note: only an annotation needed the name, so the function works without it."""
-    name = missing_package(error) if isinstance(error, ImportError) else _name(error)
+def ornament(error: BaseException, spot: Place) -> str:
+    """A note: only an annotation or a decorator needed the name, so the function works without it."""
+    if isinstance(error, ImportError):
+        package = missing_package(error)
+        return (
+            f"The definition at {where(spot)} uses `{package}` in an annotation or a decorator. It is not installed "
+            "where the work is graded, so that was ignored."
+        )
+    name = _name(error)
     return (
-        f"The definition at {where(spot)} names `{name}` in an annotation, and nothing defines it. The annotation was "
-        f"ignored. {missing_name(name)}"
+        f"The definition at {where(spot)} names `{name}` in an annotation or a decorator, but it is not there. "
+        f"That was ignored. {missing_name(name)}"
     )
 
 

@@ -54,6 +54,14 @@ class Workspace:
         parts = {part for path in (*self.files, self.main) for part in path.split("/")}
         return top in parts or f"{top}.py" in parts or top not in sys.modules
 
+    def forgive(self, package: str) -> None:
+        """Take back that `package` is missing: what it was imported for could be left out."""
+        self.problems = [
+            problem
+            for problem in self.problems
+            if problem.kind != "missing_package" or f"`{package}`" not in problem.message
+        ]
+
     def _open(self, file: Any, mode: str = "r", *args: Any, **options: Any) -> Any:
         """`open`, with the files that were handed in readable under their names."""
         name = re.sub(r"^(?:\./)+", "", file) if isinstance(file, str) else ""
