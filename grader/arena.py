@@ -225,8 +225,13 @@ def open_source(
     files: dict[str, bytes] | None = None,
 ) -> ConfinedSession:
     """A session with this submission loaded."""
-    sandbox = ConfinedSandbox(root, settings(limits), layers=layers)
-    return sandbox.open(Sources([Unit("attack.py", None, source)], files or {}, main="attack.py"))
+    return open_sources(root, Sources([Unit("attack.py", None, source)], files or {}, main="attack.py"), limits, layers)
+
+
+def open_sources(
+    root: Zygote, sources: Sources, limits: Limits = LIMITS, layers: frozenset[str] | None = None
+) -> ConfinedSession:
+    return ConfinedSandbox(root, settings(limits), layers=layers).open(sources)
 
 
 def attempt(root: Zygote, world: World, attack: Attack, layers: frozenset[str] | None = None) -> Outcome:

@@ -19,12 +19,18 @@ def attack(world):
             return memory[:].decode()
 
     def by_copy():
-        shutil.copy(path, f"/tmp/{world['word']}-copy")
-        return open(f"/tmp/{world['word']}-copy").read()
+        copied = shutil.copy(path, f"/tmp/{world['word']}-copy")
+        text = open(copied).read()
+        os.unlink(copied)
+        return text
 
     def by_link():
-        os.symlink(path, f"/tmp/{world['word']}-link")
-        return open(f"/tmp/{world['word']}-link").read()
+        link = f"/tmp/{world['word']}-link"
+        os.symlink(path, link)
+        try:
+            return open(link).read()
+        finally:
+            os.unlink(link)
 
     def by_libc():
         libc.fopen.restype = ctypes.c_void_p
