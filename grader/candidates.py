@@ -25,7 +25,7 @@ from grader.sandbox.ops import refuse
 from grader.staff import Staff
 
 Kind = Literal["right", "starter", "misconception", "pair", "cheat", "mutant"]
-SECONDS = 2.0
+SECONDS = 1.0
 """A changed loop may never end: a call that takes longer counts as stopped, and so do all later ones."""
 
 
@@ -104,7 +104,9 @@ def refusing(function: Callable[..., Any], names: Sequence[str]) -> Callable[...
 
 
 def limited(function: Callable[..., Any], seconds: float = SECONDS) -> Callable[..., Any]:
-    """The function, stopped with TimeoutError after `seconds`. Where there are no alarms, it is not stopped."""
+    """The function, stopped with TimeoutError after `seconds` of this process's own time, so that a busy machine does
+    not change a verdict. Where there are no such alarms, it is not stopped.
+    """
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         return function
     stopped = False
@@ -118,13 +120,13 @@ def limited(function: Callable[..., Any], seconds: float = SECONDS) -> Callable[
     def within(*args: Any, **kwargs: Any) -> Any:
         if stopped:
             raise TimeoutError("took too long before")
-        before = signal.signal(signal.SIGALRM, stop)
-        signal.setitimer(signal.ITIMER_REAL, seconds)
+        before = signal.signal(signal.SIGPROF, stop)
+        signal.setitimer(signal.ITIMER_PROF, seconds)
         try:
             return function(*args, **kwargs)
         finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, before)
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            signal.signal(signal.SIGPROF, before)
 
     return within
 

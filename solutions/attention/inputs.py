@@ -77,7 +77,8 @@ def mask_of(form: str, sizes: Sizes) -> Tensor | None:
 
 
 def large(sizes: Sizes, level: float) -> tuple[Tensor, ...]:
-    """Q, K and V whose scores are all about `level` (after scaling), yet differ as much as ordinary ones."""
+    """Q, K and V whose scores are all about `level` (after scaling) and differ twice as much as ordinary ones."""
     Q, K, V = qkv(sizes)
+    Q *= 2
     Q[..., -1] = K[..., -1] = (level * sizes.d_k**0.5) ** 0.5  # adds the same to every score
     return Q, K, V

@@ -189,9 +189,10 @@ def test_other_sizes(student, reference):
 @points(2, hint="Count dimensions from the end: -1 and -2. Then it does not matter how many come before.")
 def test_leading_dimensions(student, reference):
     """Inputs of two and three dimensions work like those of four."""
-    mask = causal(SIZES)
-    for words, lead in (("2-D: (T, d)", ()), ("3-D: (B, T, d)", (SIZES.B,))):
-        Q, K, V = qkv(SIZES, lead=lead)
+    sizes = Sizes(Tq=8, Tk=11)
+    mask = causal(sizes)
+    for words, lead in (("2-D: (T, d)", ()), ("3-D: (B, T, d)", (5,))):
+        Q, K, V = qkv(sizes, lead=lead)
         with expect.case(words):
             answer = student(Q, K, V, mask)
             shaped(*answer, Q, K, V)
@@ -348,9 +349,9 @@ def test_mask_is_optional(student, reference):
 @points(1, hint="A query without keys has no sensible answer: NaN and 0 are fine there. The other queries have one.")
 def test_query_without_keys(student, reference):
     """A query that may look at no key does not disturb the others."""
-    Q, K, V = qkv(SIZES)
-    mask = scattered(SIZES)
-    lost = 2
+    sizes, lost = Sizes(Tq=8, Tk=11), 2
+    Q, K, V = qkv(sizes)
+    mask = scattered(sizes)
     mask[0, :, lost] = False
     output, weights = student(Q, K, V, mask)
     shaped(output, weights, Q, K, V)
@@ -363,7 +364,7 @@ def test_query_without_keys(student, reference):
     near = (mixed - product).abs() <= bounds(Q, K, V)[0][0, :, lost]
     fine = bool((mixed.isnan() | (mixed == 0) | near).all())
     expect.true(fine, "The output of the query without keys is neither NaN, nor 0, nor its weights times V.")
-    others = torch.ones(SIZES.B, SIZES.H, SIZES.Tq, dtype=torch.bool)
+    others = torch.ones(sizes.weights[:-1], dtype=torch.bool)
     others[0, :, lost] = False
     pairs = ((output, weights), reference(Q, K, V, mask), bounds(Q, K, V, mask))
     agree(*(tuple(x[others] for x in pair) for pair in pairs))
