@@ -1,0 +1,145 @@
+"""The audit's finding in a terminal and as a page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+from jinja2 import TemplateError as JinjaError
+from markupsafe import Markup
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from grader.audit import Audit, Margin
+from grader.candidates import Kind
+from grader.render import content_security_policy, environment, read_source, template_error
+from grader.trials import Outcome
+from grader.words import with_built_in
+
+GROUPS: tuple[tuple[Kind, str], ...] = (
+    ("right", "Right answers"),
+    ("starter", "The starter"),
+    ("misconception", "Misconceptions, one at a time"),
+    ("cheat", "Cheap answers"),
+    ("mutant", "Small changes of the reference"),
+    ("pair", "Pairs of misconceptions that no check caught"),
+)
+CAUGHT, MEANT, PASSED = "●", "○", "·"
+
+
+def show(audit: Audit, console: Console) -> None:
+    """Print everything, the verdict last."""
+    console.print(Text(f"What the hidden checks of {audit.title!r} catch", style="bold"))
+    console.print(_legend(audit))
+    for kind, title in GROUPS:
+        rows = [outcome for outcome in audit.outcomes if outcome.kind == kind]
+        if rows:
+            console.print(_matrix(audit, title, rows))
+    console.print(_margins(audit.margins))
+    for line in summary(audit):
+        console.print(Text(line))
+    for fault in audit.faults:
+        console.print(Text(f"✗ {fault}", style="bold red"))
+
+
+def summary(audit: Audit) -> list[str]:
+    """The finding in sentences."""
+    count = {kind: sum(outcome.kind == kind for outcome in audit.outcomes) for kind, _ in GROUPS}
+    survivors = {outcome.name for outcome in audit.survivors}
+    unlisted = len(survivors - set(audit.listed))
+    idle = [check.id for check in audit.checks if not audit.caught_only_by(check.id)]
+    lines = [
+        f"Tried {count['right']} right answers, the starter, {count['misconception']} misconceptions and "
+        f"{audit.pairs} pairs of them, {count['cheat']} cheap answers and {count['mutant']} small changes of the "
+        "reference; each but the caught pairs on two seeds.",
+        f"Full marks for {len(survivors)} that were meant to be wrong: {len(survivors) - unlisted} are listed as right "
+        f"after all, {unlisted} not explained.",
+        f"Checks that catch nothing which no other check catches: {', '.join(idle) or 'none'}.",
+    ]
+    for outcome in audit.survivors:
+        reason = audit.listed.get(outcome.name, "not explained")
+        lines.append(f"  {outcome.name}: {reason} ({outcome.likeness})")
+    if not audit.faults:
+        lines.append("All is as it should be.")
+    return lines
+
+
+def page(audit: Audit, *, template_dirs: Sequence[Path] = ()) -> str:
+    """The finding as one HTML page. Raises AssignmentError when a template can't be used."""
+    engine = environment(with_built_in(template_dirs))
+    style = Markup(read_source(engine, "page.css") + read_source(engine, "audit.css"))
+    groups = [(title, [o for o in audit.outcomes if o.kind == kind]) for kind, title in GROUPS]
+    try:
+        return engine.get_template("audit.html.j2").render(
+            language="en",
+            style=style,
+            csp=content_security_policy(style=style),
+            audit=audit,
+            lines=summary(audit),
+            groups=[group for group in groups if group[1]],
+            margins=[(m, _times(m.gauge.right), _times(m.gauge.wrong)) for m in audit.margins],
+            mark=_mark,
+        )
+    except JinjaError as error:
+        raise template_error(error) from None
+
+
+def _mark(outcome: Outcome, check: str) -> str:
+    if check not in outcome.failed:
+        return PASSED
+    return MEANT if outcome.kind == "right" and check in outcome.loses else CAUGHT
+
+
+def _legend(audit: Audit) -> Table:
+    table = Table(title="Checks", title_justify="left")
+    table.add_column("no.", justify="right")
+    table.add_column("check")
+    for column in ("points", "catches", "alone"):
+        table.add_column(column, justify="right")
+    for number, check in enumerate(audit.checks, 1):
+        alone = audit.caught_only_by(check.id)
+        table.add_row(str(number), Text(check.id), f"{check.worth:g}", str(audit.caught_by(check.id)), str(len(alone)))
+    return table
+
+
+def _matrix(audit: Audit, title: str, rows: Sequence[Outcome]) -> Table:
+    table = Table(title=f"{title} ({CAUGHT} fails the check)", title_justify="left", padding=(0, 0), pad_edge=True)
+    table.add_column("", overflow="ellipsis", no_wrap=True, max_width=60)
+    for number in range(1, len(audit.checks) + 1):
+        table.add_column(str(number), justify="center", min_width=2)
+    for outcome in rows:
+        style = "yellow" if outcome.survived else ""
+        marks = (_mark(outcome, check.id) for check in audit.checks)
+        table.add_row(Text(_short(outcome.name)), *marks, style=style)
+    return table
+
+
+def _short(name: str) -> str:
+    """A mutant by what it became."""
+    return name.rpartition("  =>  ")[2]
+
+
+def _margins(margins: Sequence[Margin]) -> Table:
+    table = Table(
+        title="Errors in units of the tolerance: right answers below 1, wrong ones above", title_justify="left"
+    )
+    table.add_column("check")
+    table.add_column("compared")
+    table.add_column("largest right", justify="right")
+    table.add_column("smallest wrong", justify="right")
+    table.add_column("which was", overflow="ellipsis", no_wrap=True, max_width=40)
+    for margin in margins:
+        gauge = margin.gauge
+        table.add_row(
+            Text(margin.check), margin.what, _times(gauge.right), _times(gauge.wrong), Text(_short(gauge.nearest))
+        )
+    return table
+
+
+def _times(error: float) -> str:
+    """An error in units of its tolerance: two digits, or the power of ten when the tolerance is exact."""
+    if math.isinf(error):
+        return "-"
+    return f"{error:.2g}" if error < 1e9 else "exact"
