@@ -13,9 +13,10 @@ import pytest
 
 from grader import expect
 from grader.expect import CheckFailure
+from grader.gradients import vjp
 from grader.results import Visibility
 
-__all__ = ["CheckFailure", "expect", "points"]
+__all__ = ["CheckFailure", "expect", "points", "vjp"]
 
 
 def points(

@@ -135,4 +135,5 @@ class Marker:
         def ask(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
             return replace(session.call(args, kwargs), check="diagnosis")
 
-        return diagnose.diagnose(calls, self.staff.bank, self.staff.reference, self.staff.bounds, ask=ask)
+        found = diagnose.diagnose(calls, self.staff.bank, self.staff.bounds, ask=ask)
+        return [one for one in found if not one.misconceptions or not verdict.explains.issuperset(one.misconceptions)]

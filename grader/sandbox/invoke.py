@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from grader.call import Failure, Foreign, Layout
+from grader.gradients import vjp
 from grader.sandbox import accelerator, loader, ops, wire
 
 
@@ -138,18 +139,8 @@ def _answer(
 
 
 def _gradients(output: Any, inputs: list[Tensor], cotangents: list[Tensor]) -> list[Tensor | None]:
-    """Backward from the output's tensors (as many as there are cotangents) to each input that asks for it."""
+    """Backward from the output's tensors (as many as there are cotangents) to each floating input."""
     values = output if isinstance(output, (tuple, list)) else (output,)
-    pairs = [
-        (value, cotangent)
-        for value, cotangent in zip(values, cotangents, strict=False)
-        if isinstance(value, Tensor) and value.requires_grad
-    ]
-    wanted = [tensor for tensor in inputs if tensor.requires_grad]
-    if not pairs or not wanted:
-        return [None for tensor in inputs if tensor.is_floating_point()]
-    found = torch.autograd.grad(
-        [value for value, _ in pairs], wanted, [cotangent for _, cotangent in pairs], allow_unused=True
-    )
-    by_id = {id(tensor): gradient for tensor, gradient in zip(wanted, found, strict=True)}
-    return [by_id.get(id(tensor)) for tensor in inputs if tensor.is_floating_point()]
+    pairs = [pair for pair in zip(values, cotangents, strict=False) if isinstance(pair[0], Tensor)]
+    floating = [tensor for tensor in inputs if tensor.is_floating_point()]
+    return list(vjp([value for value, _ in pairs], floating, [cotangent for _, cotangent in pairs]))
