@@ -87,11 +87,9 @@ EXPLAINED = [
     ("notebooks/json_list.ipynb", "unreadable", None, 0, "is not a notebook"),
     ("notebooks/markdown_function.ipynb", "no_code", None, 0, "Cell 2 of markdown_function.ipynb has the function"),
     ("notebooks/merge_conflict.ipynb", "unreadable", None, 0, "merge conflict"),
-    ("notebooks/method.ipynb", "no_function", 1, 7, "Move it out of the class"),
-    ("notebooks/module.ipynb", "no_function", 2, 6, "There is a class `ScaledDotProductAttention`"),
+    ("notebooks/method.ipynb", "no_function", 1, 7, "is a method of the class `Attention`"),
     ("notebooks/no_cells.ipynb", "unreadable", None, 0, "has no cells"),
     ("notebooks/only_comments.ipynb", "no_code", None, 0, "has no code in it"),
-    ("notebooks/other_name.ipynb", "no_function", 2, 1, "There is a function `attention`"),
     ("notebooks/raw_function.ipynb", "no_code", None, 0, "raw cell"),
     ("notebooks/truncated.ipynb", "unreadable", None, 0, "is damaged"),
     ("notebooks/web_page.ipynb", "unreadable", None, 0, "web page"),
@@ -134,6 +132,8 @@ def test_every_corpus_file_has_an_expectation() -> None:
     named = {
         *WORKS,
         *(row[0] for row in (*WORKS_WITH_A_PROBLEM, *EXPLAINED, *FAILS_WHEN_CALLED)),
+        "notebooks/module.ipynb",
+        "notebooks/other_name.ipynb",
         "sources/library.py",
         "sources/library_hidden.py",
     }
@@ -212,16 +212,97 @@ def test_a_stub_is_told_from_a_left_over_raise() -> None:
         assert "Delete that line" in problem.message
 
 
-def test_other_candidates_can_be_called() -> None:
-    """What the contract probe wants to try instead: another name, a Module, a method."""
-    for path in ("other_name", "module", "method"):
-        with loading(files_at(CORPUS / f"notebooks/{path}.ipynb")) as outcome:
-            assert outcome.loaded is not None
-            assert outcome.namespace is not None
-            found = outcome.loaded.others[0]
-            assert found.parameters == ["Q", "K", "V", "mask=None"]
-            output, weights = outcome.namespace.function(found.name)(*torch.randn(3, 1, 2, 2))
-            assert output.shape == weights.shape == (1, 2, 2)
+@pytest.mark.parametrize(
+    ("path", "name", "kind", "line"),
+    [("other_name", "attention", "function", 1), ("module", "ScaledDotProductAttention", "class", 1)],
+)
+def test_what_may_have_been_meant_is_found(path: str, name: str, kind: str, line: int) -> None:
+    """Another name, or a Module: the likeliest comes first, can be called, and a training function is none."""
+    with loading(files_at(CORPUS / f"notebooks/{path}.ipynb")) as outcome:
+        assert outcome.loaded is not None
+        assert outcome.namespace is not None
+        assert outcome.loaded.entry is None
+        assert outcome.problems == []
+        [found] = outcome.loaded.others
+        assert found.place is not None
+        assert (found.name, found.kind, found.place.cell, found.place.line) == (name, kind, 2, line)
+        assert found.parameters == ["Q", "K", "V", "mask=None"]
+        output, weights = outcome.namespace.function(found.name)(*torch.randn(3, 1, 2, 2))
+        assert output.shape == weights.shape == (1, 2, 2)
+
+
+def test_methods_and_instances_can_be_called_by_name() -> None:
+    """ "Attention.score" instantiates the class once and binds the method; a class that needs arguments says so."""
+    text = """
+class Attention:
+    def __init__(self): self.calls = 0
+    def score(self, Q): self.calls += 1; return Q, self.calls
+    def forward(self, Q): return Q
+class Sized:
+    def __init__(self, d_model): pass
+    def __call__(self, Q): return Q
+made = Sized(3)
+number = 3
+"""
+    with loading(texts_as_files({"attention.py": text})) as outcome:
+        assert outcome.namespace is not None
+        function = outcome.namespace.function
+        assert [function("Attention.score")(5), function("Attention.score")(6)] == [(5, 1), (6, 2)]
+        assert function("Attention")(7) == 7
+        assert function("made")(8) == 8
+        with pytest.raises(TypeError, match="d_model"):
+            function("Sized")
+        with pytest.raises(TypeError, match="'number' is a int, not a function"):
+            function("number")
+        with pytest.raises(NameError, match="'nothing' is not defined"):
+            function("nothing")
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("def train(model, data, epochs): pass\ndef test(a, b, c): pass", []),
+        ("def f(x, y, z): pass", ["f"]),
+        ("def f(x): pass", []),
+        ("def helper(x): pass\ndef calc(q, k, v): pass", ["calc"]),
+        ("def Scaled_Dot_Product_Attention(a, b, c): 1\ndef sdpa(a, b): 1", ["sdpa", "Scaled_Dot_Product_Attention"]),
+        ("def attention(): pass\ndef multi_head_attention(q, k, v): ...", ["attention", "multi_head_attention"]),
+        (
+            "import torch.nn as nn\nclass Head(nn.Module):\n    def forward(self, x): 1\nh = Head()",
+            ["Head", "h"],
+        ),
+        ("f = lambda q, k, v: q", ["f"]),
+    ],
+)
+def test_candidates_are_likeliest_first(text: str, names: list[str]) -> None:
+    """A name in common, then the parameters; what has nothing in common is never proposed beside others."""
+    with loading(texts_as_files({"attention.py": text})) as outcome:
+        assert outcome.loaded is not None
+        assert [found.name for found in outcome.loaded.others] == names
+
+
+@pytest.mark.parametrize(
+    ("body", "stub", "told"),
+    [
+        ("return None, None", True, True),
+        ("output = None\n    weights = ...\n    return output, weights", True, True),
+        ("'''Doc.'''\n    pass", True, True),
+        ("raise NotImplementedError\n    pass", True, True),
+        ("x = Q\n    raise NotImplementedError\n    return x, x", False, True),
+        ("if mask is None:\n        return Q, K\n    raise NotImplementedError\n    return K, Q", False, False),
+        ("return Q, K\n    raise NotImplementedError\n    pass", False, False),
+        ("scores = Q\n    raise NotImplementedError", False, False),
+        ("return None, Q", False, False),
+    ],
+)
+def test_stubs_and_left_over_raises(body: str, stub: bool, told: bool) -> None:
+    """A stub has nothing of the student's; a `raise` is called left over only when it must stop the function."""
+    text = f"def scaled_dot_product_attention(Q, K, V, mask=None):\n    {body}\n"
+    with loading(texts_as_files({"attention.py": text})) as outcome:
+        assert outcome.loaded is not None
+        assert outcome.loaded.entry is not None
+        assert outcome.loaded.entry.stub == stub
+        assert [problem.kind for problem in outcome.problems] == ["stub"] * told
 
 
 def test_parameters_are_given_as_written() -> None:
@@ -397,7 +478,7 @@ def test_nothing_at_all_is_explained() -> None:
     loaded, namespace = loader.load([], {}, ENTRY, BANNED)
     namespace.release()
     assert loaded.entry is None
-    assert [problem.kind for problem in loaded.problems] == ["no_function"]
+    assert loaded.problems == loaded.others == []
 
 
 def test_cells_that_print_a_traceback_show_their_own_lines() -> None:

@@ -6,6 +6,8 @@ import json
 
 import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from loading import CORPUS, ENTRY, SETTINGS, files_at, texts_as_files
 
 from grader import decoding, stubs
@@ -194,6 +196,45 @@ def test_a_coding_line_that_lies_is_survived() -> None:
     assert decoding.decode("# coding: ascii\n# é".encode()).text.endswith("é")
     assert decoding.decode(b"# coding: utf-8\n# \xe9").text.endswith("é")
     assert decoding.decode(b"x = 1\n# coding: latin-1\n").note == ""
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.sampled_from(["code", "raw"]),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(["cells", "worksheets", "cell_type", "source", "input", "metadata", "nbformat", "outputs"]),
+            inner,
+            max_size=5,
+        )
+    ),
+    max_leaves=20,
+)
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(JSON, st.sampled_from(["attention.ipynb", "attention.py", "a.json", "b"]))
+def test_any_json_is_read_or_explained(value: object, name: str) -> None:
+    """Whatever a JSON file holds, there are units or there is one problem with words."""
+    data = json.dumps({"cells": [value], "worksheets": value} if isinstance(value, list) else value).encode()
+    found = units([SourceFile(name, data)], SETTINGS)
+    assert bool(found.units) != bool(found.problem and found.problem.message)
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(st.data())
+def test_any_damage_is_read_or_explained(data: st.DataObject) -> None:
+    """Files of the corpus with bytes changed, cut out or doubled never fail the marker."""
+    paths = [path for path in sorted((CORPUS / "notebooks").iterdir()) if path.stat().st_size < 6_000]
+    path = data.draw(st.sampled_from([*paths, CORPUS / "sources/bom.py", CORPUS / "sources/utf16.py"]))
+    content = bytearray(path.read_bytes())
+    for _ in range(data.draw(st.integers(1, 6))):
+        at = data.draw(st.integers(0, len(content)))
+        content[at : at + data.draw(st.integers(0, 9))] = data.draw(st.binary(max_size=6))
+    found = units([SourceFile(path.name, bytes(content))], SETTINGS)
+    assert bool(found.units) != bool(found.problem and found.problem.message)
+    for text in texts(found, SETTINGS):
+        text.text.encode()
 
 
 def test_other_files_are_passed_on_unchanged() -> None:

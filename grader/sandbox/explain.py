@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
 
 from grader.entry import Entry, Found, Problem
 from grader.sandbox import find
@@ -11,61 +10,50 @@ from grader.sandbox.failure import place, where
 from grader.sandbox.program import Program
 
 
-def stub(program: Program, found: Found, entry: Entry) -> Problem:
+def stub(program: Program, found: Found, entry: Entry) -> Problem | None:
     """The function has nothing of the student's in it, or a left-over `raise` that stops it at once."""
-    assert found.place is not None  # only what is written can be a stub
-    name, at = entry.function, where(found.place)
-    written = find.definition(program, found.name)
-    body = written[1].body if written else []
-    for number, node in enumerate(body):
-        rest = body[number + 1 :]
-        if find.is_unfinished(node) and rest and not find.is_stub(rest):
-            assert written is not None
+    name = entry.function
+    if found.stub and found.place is not None:
+        message = (
+            f"`{name}` ({where(found.place)}) is not written yet: its body is still the one of the starter file. "
+            "Replace it by your own code, save the file, and hand it in again. If you wrote it elsewhere, hand in that "
+            "file."
+        )
+        return Problem(kind="stub", message=message, place=found.place)
+    written = find.definition(program, name)
+    for node in written[1].body[:-1] if written else []:
+        if written and find.is_unfinished(node):
             spot = place(program.units[written[0]], node.lineno)
             message = (
-                f"L{where(spot)[1:]} still has `raise NotImplementedError`, so `{name}` stops there and nothing "
-                "below it runs. Delete that line, save the file, and hand it in again."
+                f"L{where(spot)[1:]} still has `raise NotImplementedError`, so `{name}` stops there and nothing below "
+                "it runs. Delete that line, save the file, and hand it in again."
             )
             return Problem(kind="stub", message=message, place=spot)
-    message = (
-        f"`{name}` ({at}) is not written yet: its body is still the one of the starter file. Replace it by your own "
-        "code, save the file, and hand it in again. If you wrote it elsewhere, hand in that file."
-    )
-    return Problem(kind="stub", message=message, place=found.place)
+        if not isinstance(node, (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign)):
+            return None  # it may return before it comes to a `raise`
+    return None
 
 
-def missing(program: Program, entry: Entry, others: Sequence[Found]) -> Problem:
-    """There is no function under the name that was asked for."""
-    line = f"`def {entry.function}({', '.join(entry.arguments)}):`"
+def missing(program: Program, entry: Entry) -> Problem | None:
+    """The function is there, but not where it can be called from. (What else is there is in `Loaded.others`.)"""
     inside = find.hidden(program, entry.function)
-    if inside is not None:
-        unit, outer, node = inside
-        there = place(program.units[unit], node.lineno)
+    if inside is None:
+        return None
+    unit, outer, node = inside
+    spot = place(program.units[unit], node.lineno)
+    if isinstance(outer, ast.ClassDef):
+        line = f"def {entry.function}({', '.join(entry.arguments)}):"
+        message = (
+            f"`{entry.function}` ({where(spot)}) is a method of the class `{outer.name}`, but a function is asked "
+            f"for. Move it out of the class to the left margin, without `self`: `{line}`"
+        )
+    else:
         what = f"the function `{outer.name}`" if isinstance(outer, find.FUNCTIONS) else "another block"
         message = (
-            f"`{entry.function}` ({where(there)}) stands inside {what}, so nobody can call it from outside. Move it to "
+            f"`{entry.function}` ({where(spot)}) stands inside {what}, so nobody can call it from outside. Move it to "
             "the left margin, with no spaces before `def`."
         )
-        return Problem(kind="no_function", message=message, place=there)
-    start = f"No function called `{entry.function}` was found."
-    if not others or find.rank(others[0], entry) == find.FAR:
-        return Problem(kind="no_function", message=f"{start} It must stand at the left margin, as {line}")
-    like = others[0]
-    spot = like.place
-    at = f" ({where(spot)})" if spot is not None else ""
-    outer_name, _, method = like.name.rpartition(".")
-    if like.kind == "class" and outer_name:
-        mend = (
-            f"The class `{outer_name}` has a method `{method}`{at}. Move it out of the class to the left margin, "
-            f"without `self`, as {line}"
-        )
-    elif like.kind == "class":
-        mend = f"There is a class `{like.name}`{at}, but a function is asked for. Write its steps as {line}"
-    elif like.kind == "instance":
-        mend = f"There is `{like.name}`{at}, made from a class, but a function is asked for, as {line}"
-    else:
-        mend = f"There is a function `{like.name}`{at}. If it is the one, rename it: {line}"
-    return Problem(kind="no_function", message=f"{start} {mend}", place=spot)
+    return Problem(kind="no_function", message=message, place=spot)
 
 
 def left_out(program: Program, done: set[int]) -> list[str]:

@@ -52,7 +52,7 @@ def is_stub(body: Sequence[ast.stmt]) -> bool:
         if isinstance(node, ast.Pass) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
             continue
         if is_unfinished(node):
-            return True
+            return body[-1] is node or is_stub(body[body.index(node) + 1 :])
         if isinstance(node, ast.Assign) and _is_nothing(node.value):
             empty.update(target.id for target in node.targets if isinstance(target, ast.Name))
         elif isinstance(node, ast.Return):
@@ -99,7 +99,7 @@ def written(program: Program, unit: int, node: Function) -> Found:
 
 
 def candidates(program: Program) -> Iterator[Found]:
-    """Everything callable that the student defines at top level: functions, classes, their methods, instances."""
+    """What the student defines at top level and can be called like a function: functions, classes, instances."""
     classes: dict[str, Found] = {}
     for unit, node in program.definitions():
         if isinstance(node, FUNCTIONS):
@@ -108,11 +108,14 @@ def candidates(program: Program) -> Iterator[Found]:
         methods = {item.name: item for item in node.body if isinstance(item, FUNCTIONS)}
         called = methods.get("forward") or methods.get("__call__")
         if called is not None:
-            classes[node.name] = _method(program, unit, node.name, called)
+            classes[node.name] = Found(
+                name=node.name,
+                kind="class",
+                parameters=parameters(called.args, method=True),
+                stub=is_stub(called.body),
+                place=place(program.units[unit], node.lineno),
+            )
             yield classes[node.name]
-        for item in methods.values():
-            if not item.name.startswith("__") and item is not called:
-                yield _method(program, unit, f"{node.name}.{item.name}", item)
     for statement in program.statements:
         value = statement.node.value if isinstance(statement.node, ast.Assign) else None
         spot = place(program.units[statement.unit], statement.node.lineno)
@@ -121,58 +124,53 @@ def candidates(program: Program) -> Iterator[Found]:
                 yield Found(name=name, kind="function", parameters=parameters(value.args), stub=False, place=spot)
             elif isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in classes:
                 made = classes[value.func.id]
-                yield Found(name=name, kind="instance", parameters=made.parameters, stub=made.stub, place=made.place)
-
-
-def _method(program: Program, unit: int, name: str, node: Function) -> Found:
-    static = any(isinstance(mark, ast.Name) and mark.id == "staticmethod" for mark in node.decorator_list)
-    return Found(
-        name=name,
-        kind="class",
-        parameters=parameters(node.args, method=not static),
-        stub=is_stub(node.body),
-        place=place(program.units[unit], node.lineno),
-    )
+                yield Found(name=name, kind="instance", parameters=made.parameters, stub=made.stub, place=spot)
 
 
 def others(program: Program, entry: Entry) -> list[Found]:
-    """Candidates that could have been meant as the entry, likeliest first."""
+    """Candidates that could have been meant as the entry, likeliest first.
+
+    A function with nothing in common but the number of its parameters is one only when there is no other function.
+    """
     least = sum("=" not in argument and argument[0] not in "*/" for argument in entry.arguments)
-    ranked = []
     last = {found.name: found for found in candidates(program)}  # a later definition wins
+    ranked = []
     for number, found in enumerate(last.values()):
-        if found.name == entry.function and found.kind != "class":
-            continue
         near = rank(found, entry)
         takes = sum(parameter not in ("/", "*") for parameter in found.parameters)
-        if near == FAR and (takes < least or "." in found.name):
-            continue
-        ranked.append(((found.stub, near, takes < least, number), found))
+        alone = takes >= least and len(last) == 1
+        if (found.name != entry.function or found.kind == "class") and (near < FAR or alone):
+            ranked.append(((found.stub, near, takes < least, number), found))
     return [found for _, found in sorted(ranked, key=lambda pair: pair[0])[:_MOST]]
 
 
 def rank(found: Found, entry: Entry) -> int:
-    """How far a name is from the entry's: 0 the same, 1 to 4 an alias, 5 the same but for case and underscores,
-    6 a word in common, 7 a class that can be called, FAR nothing in common."""
+    """How far a candidate is from the entry: 0 the same name, 1 to 4 an alias, 5 the same but for case and
+    underscores, 6 a word in common, 7 parameters that begin with the same letters, 8 a class, FAR nothing."""
     names = [entry.function, *entry.aliases]
-    last = found.name.rpartition(".")[2]
-    if last in names:
-        return min(names.index(last), 4)
-    plain = _plain(last)
+    if found.name in names:
+        return min(names.index(found.name), 4)
+    plain = _plain(found.name)
     if plain in map(_plain, names):
         return 5
     words = {word for name in names if name != "forward" for word in name.lower().split("_") if len(word) > 3}
     if any(word in plain for word in words):
         return 6
-    return 7 if found.kind != "function" and "." not in found.name else FAR
+    if len(found.parameters) >= len(entry.arguments) - 1 >= 2 and all(
+        mine[0].lower() == wanted[0].lower()
+        for mine, wanted in zip(found.parameters, entry.arguments, strict=False)
+        if "=" not in wanted
+    ):
+        return 7
+    return 8 if found.kind != "function" else FAR
 
 
 def hidden(program: Program, name: str) -> tuple[int, ast.AST, Function] | None:
-    """A function called `name` that stands inside another function or a loop: (unit, what it is in, node)."""
+    """A function called `name` that stands inside a function, class or loop: (unit, what it is in, node)."""
     for statement in program.statements:
         for outer in ast.walk(statement.node):
             for node in getattr(outer, "body", []) if isinstance(getattr(outer, "body", None), list) else []:
-                if isinstance(node, FUNCTIONS) and node.name == name and not isinstance(outer, ast.ClassDef):
+                if isinstance(node, FUNCTIONS) and node.name == name:
                     return statement.unit, outer, node
     return None
 

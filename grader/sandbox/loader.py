@@ -116,16 +116,11 @@ def load(
         except BaseException as error:  # looking at an object of theirs can run code of theirs
             found = None
             work.problems.append(words.exception(error, place(units[0], 1)))
-    others = find.others(code.program, entry)
-    problems = work.problems
-    if found is not None and found.stub:
-        problems.append(explain.stub(code.program, found, entry))
-    elif found is None and not code.unreadable and not code.failures:
-        problems.append(explain.missing(code.program, entry, others))
+    found_out = explain.stub(code.program, found, entry) if found else explain.missing(code.program, entry)
     loaded = Loaded(
         entry=found,
-        others=others,
-        problems=list(problems),
+        others=find.others(code.program, entry),
+        problems=[*work.problems, *([found_out] if found_out else [])],
         notes=[*work.notes, *explain.left_out(code.program, code.done)],
         banned=_banned(work, banned),
         seconds=time.perf_counter() - started,
