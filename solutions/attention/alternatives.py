@@ -121,10 +121,10 @@ def shift_by_largest_of_all(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None
 def epsilon(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None = None) -> Answer:
     """Guards the division with a number far below rounding."""
     scores = Q @ K.transpose(-2, -1) / math.sqrt(Q.size(-1))
-    powers = torch.exp(scores - scores.amax(dim=-1, keepdim=True))
     if mask is not None:
-        powers = powers.masked_fill(mask == 0, 0.0)
-    weights = powers / (powers.sum(dim=-1, keepdim=True) + 1e-12)
+        scores = scores.masked_fill(mask == 0, -math.inf)
+    powers = torch.exp(scores - scores.amax(dim=-1, keepdim=True))
+    weights = powers / (powers.sum(dim=-1, keepdim=True) + 1e-9)
     return weights @ V, weights
 
 
