@@ -205,7 +205,8 @@ class World:
 
 
 def settings(limits: Limits = LIMITS, function: str = "attack") -> Settings:
-    return Settings(title="Arena", entry=Entry(function=function, arguments=["world"], returns=["loot"]), limits=limits)
+    entry = Entry(function=function, arguments=["world"], returns=["loot"])
+    return Settings(title="Arena", entry=entry, limits=limits)
 
 
 def start_zygote(from_scratch: list[str] | None = None) -> Zygote:

@@ -1,4 +1,4 @@
-"""One zygote for the whole hostile suite, as one run of the grader has."""
+"""The zygotes of the whole hostile suite, as one run of the grader has them."""
 
 from __future__ import annotations
 
@@ -12,16 +12,30 @@ import pytest
 from grader import arena
 from grader.sandbox.zygote import Zygote
 
+FROM_SCRATCH = ["scaled_dot_product_attention", "multi_head_attention_forward", "MultiheadAttention"]
+
 
 @pytest.fixture(scope="session")
-def root() -> Iterator[Zygote]:
+def zygotes() -> Iterator[tuple[Zygote, Zygote]]:
+    """One that blocks nothing of the library, and one that blocks its attention. Split off before anything else."""
     if not sys.platform.startswith("linux"):
         pytest.skip("the confinement is Linux's")
-    zygote = arena.start_zygote()
-    yield zygote
-    zygote.close()
-    with contextlib.suppress(ChildProcessError):
-        os.waitpid(zygote.pid, 0)
+    made = arena.start_zygote(), arena.start_zygote(FROM_SCRATCH)
+    yield made
+    for zygote in made:
+        zygote.close()
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(zygote.pid, 0)
+
+
+@pytest.fixture(scope="session")
+def root(zygotes: tuple[Zygote, Zygote]) -> Zygote:
+    return zygotes[0]
+
+
+@pytest.fixture(scope="session")
+def from_scratch(zygotes: tuple[Zygote, Zygote]) -> Zygote:
+    return zygotes[1]
 
 
 @pytest.fixture

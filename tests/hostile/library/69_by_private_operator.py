@@ -1,0 +1,16 @@
+"""69. Call a private operator that the public one is made of."""
+
+import math
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+
+def scaled_dot_product_attention(Q, K, V, mask=None):
+    scores = Q @ K.transpose(-2, -1) / math.sqrt(Q.size(-1))
+    if mask is not None:
+        scores = scores.masked_fill(mask == 0, float("-inf"))
+    weights = torch.softmax(scores, dim=-1)
+    output, _ = torch.ops.aten._scaled_dot_product_attention_math.default(Q, K, V, None if mask is None else mask.bool())
+    return output, weights
