@@ -111,6 +111,10 @@ class SubmissionInfo(Struct, kw_only=True):
     """ISO 8601 with offset, or "" when the source does not say."""
     notes: list[str] = []
     """What intake wants staff to know: other attempts, ignored files."""
+    attempt: int = 0
+    """Which of the attempts this is (1 is the first); 0 when the source does not say."""
+    attempts: int = 0
+    """How many were handed in; 0 when the source does not say."""
 
 
 class SourceText(Struct, kw_only=True):
@@ -140,8 +144,9 @@ class EnvironmentInfo(Struct, kw_only=True):
 class Adjustment(Struct, kw_only=True):
     """A change to the score that no check made: lateness, or a decision of staff."""
 
-    kind: Literal["late", "manual", "convention", "partial"]
+    kind: Literal["late", "attempts", "manual", "convention", "partial"]
     points: float
+    """May be 0: something that the student should know although it costs nothing."""
     reason: str
 
 

@@ -26,6 +26,9 @@ class Submission(Struct, kw_only=True):
     problem: str = ""
     """Why it can't be read at all, in words that say how to mend it; "" when it can."""
     notes: list[str] = []
+    attempt: int = 0
+    attempts: int = 0
+    """As in SubmissionInfo."""
 
     @property
     def digest(self) -> str:
@@ -45,4 +48,6 @@ class Submission(Struct, kw_only=True):
             people=list(self.people),
             submitted_at=self.submitted_at,
             notes=list(self.notes),
+            attempt=self.attempt,
+            attempts=self.attempts,
         )

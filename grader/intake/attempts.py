@@ -7,6 +7,7 @@ from datetime import datetime, timezone, tzinfo
 
 from grader.intake.entry import Collected, Draft
 from grader.intake.names import listed
+from grader.late import graded_attempt
 
 
 @dataclass
@@ -21,10 +22,10 @@ class Attempt:
     draft: Draft
 
 
-def keep_latest(attempts: list[Attempt], zone: tzinfo | None) -> Collected:
+def keep_latest(attempts: list[Attempt], zone: tzinfo | None, limit: int = 0) -> Collected:
     """The latest attempt of each, in the order in which their owners first appear; the others' files explained.
 
-    A time without a zone is taken to be in `zone`.
+    A time without a zone is taken to be in `zone`. With a `limit`, only so many attempts count: the latest of these.
     """
     found = Collected()
     owners: dict[str, list[Attempt]] = {}
@@ -32,16 +33,26 @@ def keep_latest(attempts: list[Attempt], zone: tzinfo | None) -> Collected:
         owners.setdefault(attempt.whose, []).append(attempt)
     for theirs in owners.values():
         ordered = sorted(theirs, key=lambda attempt: (_comparable(attempt.when, zone), attempt.name))
-        latest, earlier = ordered[-1], ordered[:-1]
+        place = graded_attempt(len(ordered), limit)
+        latest, earlier, beyond = ordered[place - 1], ordered[: place - 1], ordered[place:]
+        latest.draft.attempt, latest.draft.attempts = place, len(ordered)
         if latest.when is not None:
             stamp(latest.draft, latest.when, zone)
-        if earlier:
+        if beyond:
+            names = listed([attempt.name for attempt in beyond])
+            latest.draft.notes.append(
+                f"Attempt {place} of {len(ordered)} is graded, the last that counts; later: {names}."
+            )
+        elif earlier:
             names = listed([attempt.name for attempt in earlier])
             latest.draft.notes.append(f"The latest of {len(ordered)} attempts is graded; earlier: {names}.")
-            if any(attempt.when is None for attempt in ordered):
-                latest.draft.notes.append("Not every attempt says when it was made: look whether this is the latest.")
+        if len(ordered) > 1 and any(attempt.when is None for attempt in ordered):
+            latest.draft.notes.append("Not every attempt says when it was made: look whether this is the latest.")
         for attempt in earlier:
             why = f"It belongs to an earlier attempt; the latest is graded ({latest.name})."
+            found.explained += [(file.item, why) for file in attempt.draft.files]
+        for attempt in beyond:
+            why = f"It came after the {limit} attempts that count; {latest.name} is graded."
             found.explained += [(file.item, why) for file in attempt.draft.files]
         found.drafts.append(latest.draft)
     return found
@@ -80,29 +91,6 @@ def stamp(draft: Draft, when: datetime, zone: tzinfo | None) -> None:
             return
         when = when.replace(tzinfo=zone)
     draft.submitted_at = when.isoformat()
-
-
-def parse_time(value: object) -> datetime | None:
-    """A time as a YAML reader, a JSON file or a text gives it: ISO 8601, with or without zone, "Z" or "UTC"."""
-    if isinstance(value, datetime):
-        return value
-    if not isinstance(value, str):
-        return None
-    text = value.strip().replace(" UTC", "+00:00").replace(" Z", "+00:00")
-    if text.endswith("Z"):
-        text = text[:-1] + "+00:00"
-    head, dot, tail = text.partition(".")
-    if dot:  # Python 3.10 takes three or six digits of a second, nothing else
-        digits = len(tail) - len(tail.lstrip("0123456789"))
-        text = f"{head}.{tail[:digits][:6].ljust(6, '0')}{tail[digits:].strip()}"
-    elif " +" in text or " -" in text:
-        text = text.replace(" +", "+").replace(" -", "-")
-    if len(text) > 5 and text[-5] in "+-" and text[-4:].isdigit():
-        text = f"{text[:-2]}:{text[-2:]}"
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        return None
 
 
 def _comparable(when: datetime | None, zone: tzinfo | None) -> float:

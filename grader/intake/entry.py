@@ -33,6 +33,10 @@ class Entry:
     """Why there is nothing to grade, as far as names can tell; in words for the student."""
     missing: bool = False
     """True for a person of the roster without a submission."""
+    attempt: int = 0
+    """Which of the attempts this is; 0 when the source does not say."""
+    attempts: int = 0
+    """How many were handed in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,8 @@ class Draft:
     junk: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     """What had to be left out, each in a sentence."""
+    attempt: int = 0
+    attempts: int = 0
     foreign_ids: bool = False
     """True when the people's ids are a learning system's own numbers, which no roster knows."""
 

@@ -36,6 +36,8 @@ def read(entry: Entry, wanted: Wanted) -> Submission:
         submitted_at=entry.submitted_at,
         problem=problem,
         notes=[*entry.notes, *gathering.notes],
+        attempt=entry.attempt,
+        attempts=entry.attempts,
     )
 
 

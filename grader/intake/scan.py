@@ -162,6 +162,8 @@ def _entries(drafts: list[Draft], labels: dict[int, str], known: Roster) -> list
                 submitted_at=draft.submitted_at,
                 notes=tuple(visible(note) for note in draft.notes),
                 problem=visible(draft.problem),
+                attempt=draft.attempt,
+                attempts=draft.attempts,
             )
         )
     for person in known.people:

@@ -34,6 +34,8 @@ class Wanted:
     """Of one file that is no notebook."""
     zone: tzinfo | None
     """Where the course's clocks stand, for times that are written without a zone."""
+    attempts: int = 0
+    """How many of one student's attempts count; 0 means all."""
 
     @classmethod
     def of(cls, settings: Settings) -> Wanted:
@@ -50,6 +52,7 @@ class Wanted:
             most_files=settings.limits.files,
             most_bytes=settings.limits.file_mb * MEGABYTE,
             zone=zone,
+            attempts=settings.late.attempts,
         )
 
     @property

@@ -56,7 +56,7 @@ def _collect(level: Folder, wanted: Wanted, roster: Roster) -> Collected:
     for attempt in attempts.values():
         if not attempt.draft.files:
             attempt.draft.problem = f"This attempt has text only, and no file. Hand in {wanted.request} as a file."
-    found = keep_latest(list(attempts.values()), wanted.zone)
+    found = keep_latest(list(attempts.values()), wanted.zone, wanted.attempts)
     found.explained += explained
     return found
 

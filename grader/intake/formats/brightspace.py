@@ -47,7 +47,7 @@ def _collect(level: Folder, wanted: Wanted, roster: Roster) -> Collected:
             _attempt(attempts, match).draft.files.append(FileRef(path_within([match["file"]]), item))
         else:
             explained.append((item, _SUMMARY if item.name.lower() == "index.html" else _UNKNOWN))
-    found = keep_latest(list(attempts.values()), wanted.zone)
+    found = keep_latest(list(attempts.values()), wanted.zone, wanted.attempts)
     found.explained += explained
     return found
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from grader.intake.attempts import parse_time, stamp
+from grader.intake.attempts import stamp
 from grader.intake.entry import Collected, Draft, FileRef
 from grader.intake.formats.form import Format, levels
 from grader.intake.names import listed
@@ -19,6 +19,7 @@ from grader.intake.roster import Roster
 from grader.intake.tree import Folder, Item, Unreadable
 from grader.intake.wanted import Wanted
 from grader.results import Person
+from grader.times import parse_time
 
 LIST = "submission_metadata.yml"
 _PIECE = 8 << 20
@@ -74,6 +75,7 @@ def _draft(name: str, record: dict[str, Any], wanted: Wanted) -> Draft:
     if isinstance(history, list) and history:
         earlier = [f"{one.get(':id', '?')}" for one in history if isinstance(one, dict)]
         draft.notes.append(f"The active submission is graded; {len(earlier)} earlier: {listed(earlier)}.")
+        draft.attempt = draft.attempts = len(earlier) + 1
     return draft
 
 

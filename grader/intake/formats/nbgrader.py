@@ -6,7 +6,7 @@ import re
 from datetime import datetime
 
 from grader.errors import IntakeError
-from grader.intake.attempts import Attempt, keep_latest, parse_time, stamp
+from grader.intake.attempts import Attempt, keep_latest, stamp
 from grader.intake.entry import Collected, Draft, FileRef
 from grader.intake.formats.form import Format, levels
 from grader.intake.names import listed
@@ -14,6 +14,7 @@ from grader.intake.roster import Roster
 from grader.intake.tree import Folder, Item, Unreadable
 from grader.intake.wanted import Wanted
 from grader.results import Person
+from grader.times import parse_time
 
 _TREE = "submitted"
 _STEPS = frozenset({"source", "release", "autograded", "feedback"})
@@ -63,7 +64,7 @@ def _exchange(level: Folder, wanted: Wanted) -> Collected:
             draft = Draft(match["user"], [Person(id=match["user"])])
             when = _take(draft, folder, explained) or parse_time(match["time"].replace("_", " "))
             attempts.append(Attempt(match["user"], match["time"], when, draft))
-    found = keep_latest(attempts, wanted.zone)
+    found = keep_latest(attempts, wanted.zone, wanted.attempts)
     found.explained += explained
     return found
 
