@@ -305,6 +305,18 @@ def test_stubs_and_left_over_raises(body: str, stub: bool, told: bool) -> None:
         assert [problem.kind for problem in outcome.problems] == ["stub"] * told
 
 
+@pytest.mark.parametrize(
+    "head", ["def scaled_dot_product_attention(Q)", "@1 / 0\ndef scaled_dot_product_attention(Q):"]
+)
+def test_a_function_that_failed_is_not_called_missing(head: str) -> None:
+    """When the definition itself could not be read or run, no other name is proposed: the problem says why."""
+    units = [Unit("a.ipynb", 1, "def attention(Q, K, V): return Q"), Unit("a.ipynb", 2, f"{head}\n    return Q")]
+    loaded, namespace = loader.load(units, {}, ENTRY, [])
+    namespace.release()
+    assert (loaded.entry, loaded.others) == (None, [])
+    assert len(loaded.problems) == 1
+
+
 def test_parameters_are_given_as_written() -> None:
     """Keyword-only, positional-only, starred and defaulted parameters keep their marks."""
     head = "def scaled_dot_product_attention(Q, K, /, V, *rest, mask=None, scale=2 ** 0.5, **options):"
@@ -345,6 +357,14 @@ HOSTILE = {
     "str raises": "class E(Exception):\n    def __str__(self):\n        raise SystemExit\ndef f(): raise E",
     "huge text": "def f(): raise ValueError('x' * 10**6)",
     "surrogate": "def f(): raise ValueError('\\ud800')",
+    "text with methods": """
+class T(str):
+    def encode(self, *a): raise SystemExit
+    def __getitem__(self, k): raise SystemExit
+    def __len__(self): return -5
+class E(Exception):
+    def __str__(self): return T('x')
+def f(): raise E""",
     "exit": "def f(): raise SystemExit(3)",
     "interrupt": "def f(): raise KeyboardInterrupt",
     "recursion": "def f(): return f()",

@@ -27,8 +27,8 @@ class Code:
 
     def __init__(self, units: Sequence[Unit], module: ModuleType, work: Workspace) -> None:
         self.module = module
-        self.unreadable = False
-        """Some unit could not be parsed."""
+        self.unreadable: list[Unit] = []
+        """Units that could not be parsed."""
         self.failures: dict[int, BaseException] = {}
         """Statement number -> how it ended."""
         self.done: set[int] = set()
@@ -52,6 +52,12 @@ class Code:
             fresh = fresh[len(here) :]
             self._run(unit, here)
         return needed
+
+    def lost(self, name: str) -> bool:
+        """Whether `name` is defined by code that could not be parsed, or that failed; its problem says why."""
+        if any(f"def {name}" in unit.source for unit in self.unreadable):
+            return True
+        return any(number in self.failures for number in self.program.binders.get(name, []))
 
     def run_again(self, node: ast.stmt, unit: int) -> None:
         """Run one statement once more, for a definition whose name was overwritten. Raises what it raises."""
@@ -79,7 +85,7 @@ class Code:
             self._work.problems.append(words.syntax(unit, error))
         except (RecursionError, MemoryError, ValueError) as error:
             self._work.problems.append(words.unparsable(unit, error))
-        self.unreadable = True
+        self.unreadable.append(unit)
         return None
 
     def _run(self, unit: int, numbers: list[int]) -> None:

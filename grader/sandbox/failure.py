@@ -52,19 +52,19 @@ def describe(exception: BaseException) -> Failure:
     frames = list(_student_frames(exception.__traceback__))
     type_name, message = name_of(exception), text_of(exception)
     lines = []
-    for number, (spot, function) in enumerate(frames):
-        if len(frames) > _FRAMES and number == _FRAMES // 2:
-            lines.append(f"... {len(frames) - _FRAMES} more ...")
-        if len(frames) > _FRAMES and _FRAMES // 2 <= number < len(frames) - _FRAMES // 2:
-            continue
-        at = spot.file if spot.cell is None else f"{spot.file}, cell {spot.cell}"
-        lines.append(f"{at}, line {spot.line}, in {function}\n    {spot.text}")
+    half = _FRAMES // 2
+    for number, (unit, line, function) in enumerate(frames):
+        if number < half or number >= len(frames) - half:
+            spot = place(unit, line)
+            lines.append(f"{clean(file_name(unit))}, line {spot.line}, in {function}\n    {spot.text}")
+        elif number == half:
+            lines.append(f"... {len(frames) - 2 * half} more ...")
     trace = "\n".join([*lines, f"{type_name}: {message}"])
     return Failure(
         kind="memory" if _is_memory(exception, type_name, message) else "exception",
         type=type_name,
         message=message,
-        place=frames[-1][0] if frames else None,
+        place=place(*frames[-1][:2]) if frames else None,
         trace=trace if len(trace) <= _TRACE else trace[:_TRACE] + " ...",
     )
 
@@ -72,7 +72,7 @@ def describe(exception: BaseException) -> Failure:
 def name_of(exception: BaseException) -> str:
     """The class name of an exception, whatever its metaclass does."""
     try:
-        return clean(str(type(exception).__name__))[:100]
+        return clean(str.__str__(type(exception).__name__))[:100]
     except BaseException:
         return "Exception"
 
@@ -80,7 +80,7 @@ def name_of(exception: BaseException) -> str:
 def text_of(exception: BaseException) -> str:
     """The text of an exception, capped; a word about it when `__str__` fails."""
     try:
-        text = str(exception)
+        text = str.__str__(str(exception))  # a plain copy: `__str__` may give a subclass with methods of its own
         return clean(text if len(text) <= _MESSAGE else text[:_MESSAGE] + " ...")
     except BaseException:
         return "(its text can't be shown: making it failed)"
@@ -91,14 +91,14 @@ def clean(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _student_frames(traceback: TracebackType | None) -> Iterator[tuple[Place, str]]:
-    """(place, function name) of each frame of the student's code, outermost first."""
+def _student_frames(traceback: TracebackType | None) -> Iterator[tuple[Unit, int, str]]:
+    """(unit, line, function name) of each frame of the student's code, outermost first."""
     while traceback is not None:
         frame = traceback.tb_frame
-        sources = frame.f_builtins.get(SOURCES)
-        unit = sources.get(frame.f_code.co_filename) if isinstance(sources, dict) else None
+        sources = dict.get(frame.f_builtins, SOURCES)  # not their own `get`: both may be objects of theirs
+        unit = dict.get(sources, frame.f_code.co_filename) if isinstance(sources, dict) else None
         if isinstance(unit, Unit):
-            yield place(unit, traceback.tb_lineno or 1), clean(frame.f_code.co_name)[:100]
+            yield unit, traceback.tb_lineno or 1, clean(frame.f_code.co_name)[:100]
         traceback = traceback.tb_next
 
 

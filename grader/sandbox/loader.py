@@ -119,7 +119,7 @@ def load(
     found_out = explain.stub(code.program, found, entry) if found else explain.missing(code.program, entry)
     loaded = Loaded(
         entry=found,
-        others=find.others(code.program, entry),
+        others=[] if found is None and code.lost(entry.function) else find.others(code.program, entry),
         problems=[*work.problems, *([found_out] if found_out else [])],
         notes=[*work.notes, *explain.left_out(code.program, code.done)],
         banned=_banned(work, banned),

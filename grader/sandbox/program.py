@@ -20,6 +20,7 @@ from grader.sandbox import names
 Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_OPEN = (ast.If, ast.With, ast.Try, getattr(ast, "TryStar", ast.Try))  # `except*` is of Python 3.11
 _DYNAMIC = frozenset({"globals", "eval", "exec"})
 
 
@@ -212,7 +213,7 @@ def _flat(nodes: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
     while stack:
         node = stack.pop()
         yield node
-        if isinstance(node, (ast.If, ast.With, ast.Try)):
+        if isinstance(node, _OPEN):
             inner = [*node.body, *getattr(node, "orelse", []), *getattr(node, "finalbody", [])]
             for handler in getattr(node, "handlers", []):
                 inner += handler.body
