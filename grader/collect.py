@@ -102,11 +102,14 @@ class Checks:
             self.broken.append(str(report.longrepr))
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        self.checks = [_check(item) for item in session.items]
+        try:
+            self.checks = [_check(item) for item in session.items]
+        except AssignmentError as error:
+            self.stopped = error
 
     def pytest_runtestloop(self) -> bool:
         try:
-            if self.checks and not self.broken:
+            if self.checks and not self.broken and self.stopped is None:
                 self.work(self)
         except BaseException as error:  # pytest would print it and go on; `run` below raises it again
             self.stopped = error

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from grader.call import Call
 from grader.entry import Found, Loaded
-from grader.sandbox import calls, wire
+from grader.sandbox import accelerator, calls, wire
 from grader.sandbox.invoke import Placement, invoke
 from grader.source import Sources
 
@@ -23,6 +23,7 @@ class FakeSandbox:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
+        accelerator.install()
 
     def open(self, sources: Sources) -> FakeSession:
         return FakeSession(self.function)
