@@ -26,7 +26,7 @@ SAMPLE_CLASS = "sample_class.toml"
 """What each submission of the sample class must get."""
 
 
-class Limits(Struct):
+class Limits(Struct, frozen=True):
     """What one submission may use. Seconds are wall seconds by the marker's own clock."""
 
     load_seconds: float = 10.0
@@ -41,7 +41,7 @@ class Limits(Struct):
     file_mb: int = 20
 
 
-class Late(Struct):
+class Late(Struct, frozen=True):
     """Lateness: `deduction` of the maximum for each started `per`, after `grace_minutes`."""
 
     due: str = ""
@@ -58,7 +58,7 @@ class Late(Struct):
     """How many submissions count; 0 means no limit."""
 
 
-class Convention(Struct):
+class Convention(Struct, frozen=True):
     """What to do about a recognised way of calling or answering that differs from the assignment's."""
 
     action: Literal["explain", "adapt", "accept"] = "explain"
@@ -66,7 +66,7 @@ class Convention(Struct):
     """Fraction of max_score taken off when the action is "adapt"."""
 
 
-class Settings(Struct, kw_only=True):
+class Settings(Struct, frozen=True, kw_only=True):
     """`assignment.toml`, validated."""
 
     title: str
@@ -129,9 +129,7 @@ def load(name: str, root: Path) -> Assignment:
     if not path.is_file():
         known = sorted(found.parent.name for found in (root / "assignments").glob(f"*/{SETTINGS}"))
         there = ", ".join(known) if known else "none"
-        raise AssignmentError(
-            f"There is no assignment {name!r} in {root / 'assignments'}. There is: {there}."
-        )
+        raise AssignmentError(f"There is no assignment {name!r} in {root / 'assignments'}. There is: {there}.")
     return Assignment(name, public, root / "solutions" / name, read_settings(path))
 
 
@@ -146,6 +144,4 @@ def read_settings(path: Path) -> Settings:
     except msgspec.ValidationError as error:
         what, _, where = str(error).partition(" - at `$")
         key = where.rstrip("`").lstrip(".") or "top level"
-        raise AssignmentError(
-            f"{path}: {key}: {what}. See docs/adding-an-assignment.md for this setting."
-        ) from None
+        raise AssignmentError(f"{path}: {key}: {what}. See docs/adding-an-assignment.md for this setting.") from None

@@ -48,6 +48,9 @@ class Plan:
     circumstances: Circumstances
     jobs: int
     real_device: bool = False
+    layers: tuple[str, ...] = ()
+    source: str = "auto"
+    roster: str = ""
     policy: Callable[[Report], Report] = lambda report: report
     """What happens to a report after the checks: lateness, attempts, adjustments by staff."""
     fresh: bool = False
@@ -176,9 +179,11 @@ def write_class(plan: Plan, outcome: Outcome, started: float) -> None:
         torch=str(torch.__version__),
         python=platform.python_version(),
         seed_id=plan.circumstances.seed_id,
-        sandbox=SandboxInfo(level=plan.circumstances.level, layers=[]),
+        sandbox=SandboxInfo(level=plan.circumstances.level, layers=list(plan.layers)),
         device=plan.circumstances.device,
         jobs=plan.jobs,
+        source=plan.source,
+        roster=plan.roster,
         counts={"graded now": len(outcome.grades) - outcome.kept, "kept from before": outcome.kept},
     )
     write(plan.out.path / "grades.csv", grades.sheet(outcome.grades))

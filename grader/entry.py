@@ -7,7 +7,7 @@ from typing import Literal
 from grader.results import Place, Struct
 
 
-class Entry(Struct, kw_only=True):
+class Entry(Struct, frozen=True, kw_only=True):
     """What is called: the function's name and how it is called and answers (from `assignment.toml`)."""
 
     function: str
@@ -19,7 +19,7 @@ class Entry(Struct, kw_only=True):
     """Other names under which it is searched for, to explain rather than to accept."""
 
 
-class Unit(Struct):
+class Unit(Struct, frozen=True):
     """A piece of source that is compiled by itself: a whole .py file or one code cell of a notebook."""
 
     file: str
@@ -28,7 +28,7 @@ class Unit(Struct):
     source: str
 
 
-class Problem(Struct, kw_only=True):
+class Problem(Struct, frozen=True, kw_only=True):
     """Something in the student's work that kept (part of) it from loading. Data, not an exception."""
 
     kind: str
@@ -41,7 +41,7 @@ class Problem(Struct, kw_only=True):
     """The student's exception text; for staff."""
 
 
-class Found(Struct, kw_only=True):
+class Found(Struct, frozen=True, kw_only=True):
     """A callable that the loader found in the student's work."""
 
     name: str
@@ -53,7 +53,7 @@ class Found(Struct, kw_only=True):
     place: Place | None = None
 
 
-class Loaded(Struct, kw_only=True):
+class Loaded(Struct, frozen=True, kw_only=True):
     """What loading a submission gave."""
 
     entry: Found | None

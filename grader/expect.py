@@ -40,6 +40,10 @@ class CheckFailure(Exception):
         self.case = ""
 
 
+class NoAnswer(CheckFailure):
+    """The call gave nothing that could be compared: a crash, a time-out, another form of answer."""
+
+
 @dataclass
 class Attempt:
     """One check being run for one submission: the case in hand, and what failed so far."""
@@ -57,14 +61,8 @@ class Attempt:
         first = self.failures[0]
         if self.cases > 1:
             others = [failure.case for failure in self.failures[1:]]
-            also = (
-                f" Also not right: {'; '.join(others[:4])}{'; ...' if len(others) > 4 else ''}."
-                if others
-                else ""
-            )
-            first.message = (
-                f"{first.message} ({len(self.failures)} of {self.cases} cases are not right.{also})"
-            )
+            also = f" Also not right: {'; '.join(others[:4])}{'; ...' if len(others) > 4 else ''}." if others else ""
+            first.message = f"{first.message} ({len(self.failures)} of {self.cases} cases are not right.{also})"
         raise first
 
 
@@ -97,22 +95,16 @@ def true(condition: bool, message: str, *, hint: str = "") -> None:
         raise CheckFailure(message, hint=hint)
 
 
-def shape(
-    actual: Tensor, expected: tuple[int, ...] | torch.Size, *, name: str = "The result", hint: str = ""
-) -> None:
+def shape(actual: Tensor, expected: tuple[int, ...] | torch.Size, *, name: str = "The result", hint: str = "") -> None:
     """`actual` has exactly the expected shape: no broadcasting, no missing dimension."""
     if tuple(actual.shape) != tuple(expected):
-        raise CheckFailure(
-            f"{name} has shape {tuple(actual.shape)}, but should have {tuple(expected)}.", hint=hint
-        )
+        raise CheckFailure(f"{name} has shape {tuple(actual.shape)}, but should have {tuple(expected)}.", hint=hint)
 
 
 def dtype(actual: Tensor, expected: torch.dtype, *, name: str = "The result", hint: str = "") -> None:
     """`actual` has exactly the expected dtype."""
     if actual.dtype != expected:
-        raise CheckFailure(
-            f"{name} has dtype {short(actual.dtype)}, but should have {short(expected)}.", hint=hint
-        )
+        raise CheckFailure(f"{name} has dtype {short(actual.dtype)}, but should have {short(expected)}.", hint=hint)
 
 
 def close(
@@ -172,9 +164,7 @@ def zero(
         return
     size = torch.where(wrong, got.abs().nan_to_num(torch.inf, posinf=torch.inf), -1.0)
     worst = position(size)
-    message = (
-        f"{name} is {number(got[worst])} at {list(worst)}, but should be exactly 0; {count(wrong)} are not 0."
-    )
+    message = f"{name} is {number(got[worst])} at {list(worst)}, but should be exactly 0; {count(wrong)} are not 0."
     want = torch.where(chosen, 0.0, torch.nan)
     picture = around(worst, got, want, wrong, title=name, axes=axes, masked=where, compare=False)
     raise CheckFailure(message, hint=hint, pictures=picture)
@@ -196,9 +186,7 @@ def equal(
 def unchanged(call: Call, *, hint: str = "") -> None:
     """The call left every tensor that it was given as it was."""
     for index, (before, after) in enumerate(zip(call.inputs, call.after, strict=True)):
-        if before.shape != after.shape or not torch.equal(
-            before.nan_to_num(), after.to(before.dtype).nan_to_num()
-        ):
+        if before.shape != after.shape or not torch.equal(before.nan_to_num(), after.to(before.dtype).nan_to_num()):
             raise CheckFailure(f"Your function changed its argument number {index + 1} in place.", hint=hint)
 
 

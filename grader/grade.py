@@ -57,6 +57,9 @@ def grade(
             ),
             jobs=min(jobs or len(os.sched_getaffinity(0)), max(1, len(taken.entries))),
             real_device=base.real,
+            layers=base.canary.layers,
+            source=source,
+            roster=str(roster.resolve()) if roster else "",
             fresh=fresh,
             template_dirs=tuple(
                 folder for folder in (loaded.staff / "templates", root / "templates") if folder.is_dir()

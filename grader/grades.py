@@ -12,7 +12,7 @@ from grader.text import clean
 COLUMNS = ("submission", "id", "name", "email", "section", "score", "max_score", "status", "reason", "submitted_at")
 
 
-class Grade(Struct, kw_only=True):
+class Grade(Struct, frozen=True, kw_only=True):
     """One submission's line. `reason` is the likeliest cause of what was lost, in words."""
 
     submission: str

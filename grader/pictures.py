@@ -50,6 +50,8 @@ def around(
         title=f"{title}{where}",
         rows=axes[0],
         columns=axes[1],
+        top=top,
+        left=left,
         yours=_cells(yours),
         expected=_cells(expected) if compare else [],
         difference=_cells(yours - expected) if compare else [],

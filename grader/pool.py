@@ -14,6 +14,7 @@ import socket
 import struct
 import sys
 import time
+import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -165,7 +166,7 @@ class Pool:
         except GraderFault as fault:
             print(f"grader: a marker stopped: {fault}", file=sys.stderr, flush=True)
         except BaseException:
-            sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]
+            traceback.print_exc()
         finally:
             with contextlib.suppress(OSError):
                 sys.stderr.flush()

@@ -36,8 +36,9 @@ def replay(root: Path, run: Path, submission_id: str, check_id: str, paths: tupl
     if check_id not in {check.id for check in old.checks}:
         raise UsageError(f"There is no check {check_id!r}. There are: {', '.join(c.id for c in old.checks)}.")
     assignment = assignments.load(info.assignment, root)
+    roster = Path(info.roster) if info.roster else None
     with ground(assignment, "cpu" if old.environment.device == "none" else "auto") as base:
-        submission = _same_work(intake.scan(paths, assignment.settings), old)
+        submission = _same_work(intake.scan(paths, assignment.settings, source=info.source, roster=roster), old)
         circumstances = Circumstances(
             secret.course_secret(root, clean_start.given_secret()), base.canary.level, base.device
         )

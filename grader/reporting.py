@@ -17,6 +17,8 @@ from grader.assignment import Assignment
 from grader.call import Call
 from grader.collect import GPU, Check, Ending
 from grader.contract import Verdict
+from grader.entry import Entry
+from grader.expect import NoAnswer
 from grader.results import (
     Adjustment,
     CheckResult,
@@ -65,7 +67,7 @@ class Reporter:
     def check(self, check: Check, ending: Ending, calls: list[Call], seconds: float) -> CheckResult:
         """One check's result from how it ended and what it called."""
         common: dict[str, Any] = {
-            "tried": tried(calls),
+            "tried": tried(calls, self.assignment.settings.entry),
             "emulated": check.device == GPU and self.circumstances.device == "emulated",
             "seconds": round(seconds, 4),
         }
@@ -77,7 +79,7 @@ class Reporter:
         return check.result(
             "failed",
             message=case + failure.message,
-            hint=failure.hint or check.hint,
+            hint=failure.hint or ("" if isinstance(failure, NoAnswer) else check.hint),
             detail=failure.detail,
             place=failure.place,
             pictures=list(failure.pictures),
@@ -205,18 +207,18 @@ def _scaled(result: CheckResult, factor: float) -> CheckResult:
     )
 
 
-def tried(calls: list[Call]) -> str:
+def tried(calls: list[Call], entry: Entry) -> str:
     """What a check tried, in words: the arguments of its first call, and how many calls there were."""
     if not calls:
         return ""
-    arguments = [_in_words(item) for item in calls[0].args]
-    arguments += [f"{name} {_in_words(item)}" for name, item in calls[0].kwargs.items()]
-    first = ", ".join(arguments)
+    names = [parameter.split("=")[0].strip() for parameter in entry.arguments]
+    arguments = [*zip(names, calls[0].args, strict=False), *calls[0].kwargs.items()]
+    first = ", ".join(f"{name} {_in_words(value)}" for name, value in arguments)
     return first if len(calls) == 1 else f"{len(calls)} calls; the first: {first}"
 
 
-def _in_words(item: Any) -> str:
-    """A tensor as its dtype and sizes, anything else as Python writes it."""
-    if isinstance(item, Tensor):
-        return f"{str(item.dtype).removeprefix('torch.')} {tuple(item.shape)}"
-    return repr(item)[:60]
+def _in_words(value: Any) -> str:
+    """A tensor as its sizes and dtype, anything else as Python writes it."""
+    if isinstance(value, Tensor):
+        return f"{tuple(value.shape)} {str(value.dtype).removeprefix('torch.')}"
+    return repr(value)[:60]

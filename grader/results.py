@@ -20,7 +20,7 @@ class Struct(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Frozen; unknown keys in a file are an error that names the key."""
 
 
-class Picture(Struct, kw_only=True):
+class Picture(Struct, frozen=True, kw_only=True):
     """Up to three small tables of numbers to be drawn side by side: rows x columns each."""
 
     title: str
@@ -39,7 +39,7 @@ class Picture(Struct, kw_only=True):
     """Where the first row and column lie in the whole tensor, when this is a window of it."""
 
 
-class Place(Struct, kw_only=True):
+class Place(Struct, frozen=True, kw_only=True):
     """A line of the student's own work."""
 
     file: str
@@ -49,7 +49,7 @@ class Place(Struct, kw_only=True):
     text: str = ""
 
 
-class CheckResult(Struct, kw_only=True):
+class CheckResult(Struct, frozen=True, kw_only=True):
     """The outcome of one check. `message` and `hint` are authored words that a student may read."""
 
     id: str
@@ -71,7 +71,7 @@ class CheckResult(Struct, kw_only=True):
     seconds: float = 0.0
 
 
-class DiagnosisResult(Struct, kw_only=True):
+class DiagnosisResult(Struct, frozen=True, kw_only=True):
     """The fewest known wrong ideas that reproduce every number the student's code produced."""
 
     misconceptions: list[str]
@@ -86,7 +86,7 @@ class DiagnosisResult(Struct, kw_only=True):
     place: Place | None = None
 
 
-class Flag(Struct, kw_only=True):
+class Flag(Struct, frozen=True, kw_only=True):
     """Something staff should look at. Never changes a mark by itself."""
 
     id: str
@@ -94,14 +94,14 @@ class Flag(Struct, kw_only=True):
     place: Place | None = None
 
 
-class Person(Struct, kw_only=True):
+class Person(Struct, frozen=True, kw_only=True):
     id: str
     name: str = ""
     email: str = ""
     section: str = ""
 
 
-class SubmissionInfo(Struct, kw_only=True):
+class SubmissionInfo(Struct, frozen=True, kw_only=True):
     id: str
     """Safe as a file name and unique in the run."""
     files: list[str]
@@ -117,7 +117,7 @@ class SubmissionInfo(Struct, kw_only=True):
     """How many were handed in; 0 when the source does not say."""
 
 
-class SourceText(Struct, kw_only=True):
+class SourceText(Struct, frozen=True, kw_only=True):
     """One of the student's files as text, for the report. Notebooks: one entry a code cell."""
 
     file: str
@@ -125,12 +125,12 @@ class SourceText(Struct, kw_only=True):
     text: str
 
 
-class SandboxInfo(Struct, kw_only=True):
+class SandboxInfo(Struct, frozen=True, kw_only=True):
     level: str
     layers: list[str]
 
 
-class EnvironmentInfo(Struct, kw_only=True):
+class EnvironmentInfo(Struct, frozen=True, kw_only=True):
     grader: str
     torch: str
     python: str
@@ -141,7 +141,7 @@ class EnvironmentInfo(Struct, kw_only=True):
     """What the GPU checks ran on: "cuda:0 NVIDIA ...", "emulated" or "none"."""
 
 
-class Adjustment(Struct, kw_only=True):
+class Adjustment(Struct, frozen=True, kw_only=True):
     """A change to the score that no check made: lateness, or a decision of staff."""
 
     kind: Literal["late", "attempts", "manual", "convention", "partial"]
@@ -150,7 +150,7 @@ class Adjustment(Struct, kw_only=True):
     reason: str
 
 
-class Report(Struct, kw_only=True):
+class Report(Struct, frozen=True, kw_only=True):
     """Results plus diagnoses of one submission. `score` is the checks' sum plus the adjustments, never below 0."""
 
     schema: int = SCHEMA
@@ -179,7 +179,7 @@ class Report(Struct, kw_only=True):
     seconds: float = 0.0
 
 
-class RunInfo(Struct, kw_only=True):
+class RunInfo(Struct, frozen=True, kw_only=True):
     """What a run over a class was, for its index page and `run.json`."""
 
     id: str
@@ -195,6 +195,9 @@ class RunInfo(Struct, kw_only=True):
     sandbox: SandboxInfo
     device: str = "cpu"
     """As in EnvironmentInfo."""
+    source: str = "auto"
+    """How intake was told to read the submissions."""
+    roster: str = ""
     jobs: int = 1
     counts: dict[str, int] = {}
     """What happened to the submissions, in words: {"graded now": 190, "kept from before": 10}."""

@@ -44,7 +44,9 @@ class RunDirectory:
             for name in (RESULTS, FEEDBACK):
                 (self.path / name).mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise UsageError(f"{self.path} can't be made: {error.strerror}. Choose another folder with --out.") from None
+            raise UsageError(
+                f"{self.path} can't be made: {error.strerror}. Choose another folder with --out."
+            ) from None
 
     def result(self, submission: str) -> Path:
         return self.path / RESULTS / f"{submission}.json"

@@ -86,7 +86,7 @@ class Student:
 
     def _values(self, call: Call) -> Any:
         if call.failure is not None:
-            raise expect.CheckFailure(
+            raise expect.NoAnswer(
                 explain(call.failure), detail=call.failure.trace or call.failure.message, place=call.failure.place
             )
         return unpack(call.output, self._entry.returns)
@@ -109,7 +109,7 @@ def unpack(output: Any, returns: list[str]) -> Any:
             return output
     elif isinstance(output, (tuple, list)) and len(output) == len(returns) and _all_tensors(output):
         return tuple(output)
-    raise expect.CheckFailure(
+    raise expect.NoAnswer(
         f"Your function should return {promised}, but it returned {form(output)}.",
         hint=f"End your function with: return {', '.join(returns)}",
     )

@@ -7,7 +7,7 @@ import hashlib
 from grader.results import Person, Struct, SubmissionInfo
 
 
-class SourceFile(Struct):
+class SourceFile(Struct, frozen=True):
     """A regular file of a submission."""
 
     path: str
@@ -15,7 +15,7 @@ class SourceFile(Struct):
     data: bytes
 
 
-class Submission(Struct, kw_only=True):
+class Submission(Struct, frozen=True, kw_only=True):
     """The files and the identity of one piece of work. Travels from main to a marker as msgpack."""
 
     id: str
