@@ -118,3 +118,63 @@ def replay(root: Path, /, run: Path, submission: str, check: str, paths: tuple[P
     from grader.replay import replay as again
 
     again(root, run, submission, check, paths)
+
+
+@cli.command()
+@click.argument("assignment")
+@click.option("--jobs", type=click.IntRange(min=1), default=None, help="Processes.  [default: the available cores]")
+@click.option("--html", type=PATHS, default=None, help="Write the findings as a page, too.")
+@click.pass_obj
+def audit(root: Path, /, assignment: str, jobs: int | None, html: Path | None) -> None:
+    """Prove what the hidden checks can and can't catch. Exit status 1 when a wrong answer gets away."""
+    from rich.console import Console
+
+    from grader import audit_report
+    from grader.assignment import load
+    from grader.audit import audit as examine
+    from grader.run_directory import write
+
+    findings = examine(load(assignment, root), jobs=jobs)
+    audit_report.show(findings, Console())
+    if html is not None:
+        write(html, audit_report.page(findings))
+    raise SystemExit(findings.exit_status)
+
+
+@cli.command()
+@click.argument("name")
+@click.pass_obj
+def new(root: Path, /, name: str) -> None:
+    """Write both halves of a new assignment that works from the start."""
+    from grader.new import new as write
+
+    for path in write(name, root):
+        click.echo(path)
+
+
+@cli.command()
+@click.argument("assignment")
+@click.option("--check", is_flag=True, help="Write nothing; fail when a starter is out of date.")
+@click.pass_obj
+def release(root: Path, /, assignment: str, check: bool) -> None:
+    """Make the starters from the staff master."""
+    from grader.assignment import load
+    from grader.release import release as write
+
+    changed = write(load(assignment, root), check=check)
+    click.echo("\n".join(map(str, changed)) or "The starters are up to date.")
+
+
+@cli.command()
+@click.option("--matrix", is_flag=True, help="What each set of layers stops, attack by attack.")
+@click.pass_obj
+def doctor(root: Path, /, matrix: bool) -> None:
+    """What this machine can do: sandbox level by trying real attacks, devices, versions."""
+    from grader import clean_start
+
+    clean_start.ensure()
+    from grader import doctor as examine
+
+    health = examine.report(root)
+    click.echo("\n".join([*health.lines, *(["", *examine.matrix()] if matrix else [])]))
+    raise SystemExit(0 if health.sound else 1)
