@@ -34,7 +34,16 @@ NOT_TRIED = "Your function could not be called, so this was not tried."
 class Marker:
     """Marks submissions of one assignment, one after the other, with the checks collected once."""
 
-    def __init__(self, assignment: Assignment, staff: Staff, sandbox: Sandbox, circumstances: Circumstances) -> None:
+    def __init__(
+        self,
+        assignment: Assignment,
+        staff: Staff,
+        sandbox: Sandbox,
+        circumstances: Circumstances,
+        heard: Callable[[CheckResult], None] = lambda result: None,
+    ) -> None:
+        """`heard` is told each result of `mark` at once, for those who can't wait for the report."""
+        self.heard = heard
         self.assignment = assignment
         self.staff = staff
         self.sandbox = sandbox
@@ -71,7 +80,10 @@ class Marker:
         try:
             verdict = self._probe(session)
             calls: list[Call] = []
-            results = [self._check(check, checks, session, verdict, submission, calls) for check in checks.checks]
+            results: list[CheckResult] = []
+            for check in checks.checks:
+                results.append(self._check(check, checks, session, verdict, submission, calls))
+                self.heard(results[-1])
             diagnoses = self._diagnose(results, calls, session, verdict)
         finally:
             session.close()
