@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 
@@ -11,6 +12,8 @@ WRITTEN, ALIAS, STUB, SOME, NONE = 4, 3, 2, 1, 0
 """The function, written; an import of it, or something that may be meant as it; its stub; any function; nothing."""
 
 _LONGEST_LINE = 500
+_LONGEST_BODY = 20_000
+_MOST_BODIES = 50
 _DEFINES = re.compile(r"^[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)", re.MULTILINE)
 _LEAVINGS = re.compile(r"raise\s+NotImplementedError(?:\s*\([^)\n]*\))?|\bpass\b|\.\.\.|;")
 
@@ -39,9 +42,10 @@ def _imports(line: str, name: str) -> bool:
 
 def _bodies(text: str, name: str) -> Iterator[Sequence[str]]:
     """The lines of the body of each `def name`, wherever it stands."""
-    for found in re.finditer(rf"^([ \t]*)(?:async[ \t]+)?def[ \t]+{re.escape(name)}[ \t]*\(", text, flags=re.MULTILINE):
+    heads = re.finditer(rf"^([ \t]*)(?:async[ \t]+)?def[ \t]+{re.escape(name)}[ \t]*\(", text, flags=re.MULTILINE)
+    for found in itertools.islice(heads, _MOST_BODIES):
         colon = _end_of_head(text, found.end())
-        first, *rest = text[colon + 1 :].split("\n")
+        first, *rest = text[colon + 1 : colon + _LONGEST_BODY].split("\n")
         body = [first]
         for line in rest:
             indent = len(line) - len(line.lstrip())

@@ -174,7 +174,18 @@ def test_less_than_the_function_is_ranked(text: str, holds: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", [" ", "(", "def scaled_dot_product_attention(", "from import ", '"""', "#", "\n ", "a:"]
+    "piece",
+    [
+        " ",
+        "(",
+        "def scaled_dot_product_attention(",
+        "def scaled_dot_product_attention(\n",
+        "from import ",
+        '"""',
+        "#",
+        "\n ",
+        "a:",
+    ],
 )
 def test_no_text_makes_the_choice_hang(piece: str) -> None:
     """Long runs of one thing are done with at once."""
