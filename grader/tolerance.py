@@ -26,6 +26,9 @@ It is below rounding in float32 and coarser dtypes. In float64 it is not; there 
 habit right, and is still well below what computing in float32 costs.
 """
 
+LARGEST_EXPONENT = 700.0
+"""exp of more than this is infinite in float64."""
+
 EXP_ROUNDINGS = 4
 """An exp of a library is within 2 units in the last place; one unit is at most 2u."""
 
@@ -39,8 +42,9 @@ def unit_roundoff(dtype: torch.dtype) -> float:
 
 
 def underflow(dtype: torch.dtype) -> float:
-    """The smallest normal number: what flushing one subnormal result to zero can cost at most."""
-    return torch.finfo(dtype).tiny
+    """The smallest number above 0: what one result too small for full precision can lose (gradual underflow)."""
+    limits = torch.finfo(dtype)
+    return limits.tiny * limits.eps
 
 
 def gamma(n: int, u: float) -> float:
@@ -92,4 +96,6 @@ def softmax_bound(weights: Tensor, scores: Tensor, errors: Tensor, dtype: torch.
     moved = torch.maximum(high - weights, weights - low)
     # a log-sum-exp taken off in place of a division: its own rounding moves all weights of a row together
     relative = gamma(n + EXP_ROUNDINGS + 4 + extra, u) + 2 * u * (top + math.log(n)) + GUARD
-    return moved + relative * (weights + moved) + (n + 1) * underflow(dtype)
+    # shifted by the largest of all, or not at all, a whole row may be tiny before it is divided by its sum
+    raised = (weights * (top - scores).clamp_max(LARGEST_EXPONENT).exp()).amax(-1, keepdim=True)
+    return moved + relative * (weights + moved) + (n + 1) * underflow(dtype) * raised

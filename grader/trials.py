@@ -100,6 +100,7 @@ class Trials:
         self.candidates = candidates
         self.both = both
         self.share = Share()
+        self._asked: list[Call] = []
 
     def run(self) -> Share:
         """Collect the checks once and try everything."""
@@ -108,22 +109,23 @@ class Trials:
 
     def _work(self, checks: Checks) -> None:
         self.share.checks = [CheckInfo(check.id, check.title, check.worth) for check in checks.checks]
-        inputs = self._inputs(checks)
-        self.share.outcomes += [self._judge(checks, candidate, inputs) for candidate in self.candidates]
+        self.share.outcomes += [self._judge(checks, candidate) for candidate in self.candidates]
         dear_first = sorted(checks.checks, key=lambda check: (check.device != "cpu", -check.worth))
         for candidate in self.both:
             if not self._caught(checks, dear_first, candidate):
-                self.share.outcomes.append(self._judge(checks, candidate, inputs))
+                self.share.outcomes.append(self._judge(checks, candidate))
 
     def _inputs(self, checks: Checks) -> list[Call]:
-        """What the checks ask, for several seeds."""
-        calls: list[Call] = []
-        reference = Candidate("the reference", "right", lambda: self.staff.reference)
-        for number in range(MANY):
-            self._verdicts(checks, reference, b"inputs %d of the audit" % number, calls)
-        return [call for call in calls if call.device == "cpu"]
+        """What the checks ask, for several seeds. Only a survivor needs it, and there may be none."""
+        if not self._asked:
+            calls: list[Call] = []
+            reference = Candidate("the reference", "right", lambda: self.staff.reference)
+            for number in range(MANY):
+                self._verdicts(checks, reference, b"inputs %d of the audit" % number, calls)
+            self._asked = [call for call in calls if call.device == "cpu"]
+        return self._asked
 
-    def _judge(self, checks: Checks, candidate: Candidate, inputs: Sequence[Call]) -> Outcome:
+    def _judge(self, checks: Checks, candidate: Candidate) -> Outcome:
         first = self._verdicts(checks, candidate, SECRETS[0], [])
         again = self._verdicts(checks, candidate, SECRETS[1], [], impatient=True)
         outcome = Outcome(
@@ -136,7 +138,7 @@ class Trials:
         )
         if not outcome.survived:
             return outcome
-        alike, likeness = compare(candidate.make(), self.staff, inputs)
+        alike, likeness = compare(candidate.make(), self.staff, self._inputs(checks))
         return replace(outcome, alike=alike, likeness=likeness)
 
     def _verdicts(
