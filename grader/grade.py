@@ -16,7 +16,7 @@ from grader import batch, clean_start, intake, secret
 from grader.batch import Outcome, Plan
 from grader.errors import GraderFault, UsageError
 from grader.grades import Grade
-from grader.ground import Ground, ground
+from grader.ground import Ground, ground, refuse_below
 from grader.reporting import Circumstances
 from grader.run_directory import RunDirectory
 from grader.text import clean
@@ -77,15 +77,6 @@ def grade(
             + "; ".join(
                 [*outcome.faults, *(f"{one.submission} (a check broke; see its result)" for one in broken)][:10]
             )
-        )
-
-
-def refuse_below(base: Ground, floor: str) -> None:
-    """Raise UsageError when this machine confines less well than `floor` ("A" is the best level, "C" the least)."""
-    if base.canary.level > floor:
-        raise UsageError(
-            f"Student code can only be confined at level {base.canary.level} here, and level {floor} is asked for. "
-            "`grader doctor` says what is missing and how to get it; --insecure grades all the same."
         )
 
 

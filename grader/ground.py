@@ -12,7 +12,7 @@ import torch
 
 from grader import devices
 from grader.assignment import Assignment
-from grader.errors import SandboxError
+from grader.errors import SandboxError, UsageError
 from grader.sandbox import canary, wire, zygote
 from grader.sandbox.child import StudentProcess
 from grader.sandbox.zygote import Zygote
@@ -53,6 +53,15 @@ def ground(assignment: Assignment, device: str) -> Iterator[Ground]:
         yield Ground(root, verdict, "none" if device == "cpu" else found.label, real)
     finally:
         root.close()
+
+
+def refuse_below(base: Ground, floor: str) -> None:
+    """Raise UsageError when this machine confines less well than `floor` ("A" is the best level, "C" the least)."""
+    if base.canary.level > floor:
+        raise UsageError(
+            f"Student code can only be confined at level {base.canary.level} here, and level {floor} is asked for. "
+            "`grader doctor` says what is missing and how to get it; --insecure grades all the same."
+        )
 
 
 def let_try(root: Zygote, targets: canary.Targets) -> canary.Findings:
