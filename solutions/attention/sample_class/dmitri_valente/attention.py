@@ -6,10 +6,7 @@ def one_head(q, k, v, allowed):
     rows = []
     weights = []
     for i in range(q.shape[0]):
-        row = []
-        for j in range(k.shape[0]):
-            row.append((q[i] * k[j]).sum() / math.sqrt(q.shape[1]))
-        row = torch.stack(row)
+        row = k @ q[i] / math.sqrt(q.shape[1])
         if allowed is not None:
             row = row.masked_fill(allowed[i] == 0, float("-inf"))
         w = torch.softmax(row, dim=0)
