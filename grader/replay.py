@@ -19,7 +19,7 @@ from grader.results import CheckResult, Report
 from grader.run_directory import RunDirectory
 from grader.sandbox.confined import ConfinedSandbox
 from grader.submission import Submission
-from grader.text import clean
+from grader.text import for_terminal
 
 
 def replay(root: Path, run: Path, submission_id: str, check_id: str, paths: tuple[Path, ...]) -> None:
@@ -83,10 +83,12 @@ def _show(console: Console, result: CheckResult, calls: list[Call], old: Report)
         for index, argument in enumerate((*call.args, *call.kwargs.values()), 1):
             console.print(escape(f"argument {index}: {argument}"))
         if call.failure is None:
-            console.print(escape(clean(f"returned: {call.output}", 4000)))
+            console.print(escape(for_terminal(f"returned: {call.output}", 4000)))
         else:
-            console.print(escape(clean(f"{call.failure.kind}: {call.failure.type} {call.failure.message}", 2000)))
-            console.print(escape(clean(call.failure.trace, 4000)))
+            console.print(
+                escape(for_terminal(f"{call.failure.kind}: {call.failure.type} {call.failure.message}", 2000))
+            )
+            console.print(escape(for_terminal(call.failure.trace, 4000)))
     console.rule("verdict")
     for words in (result.message, result.hint, result.detail):
         if words:

@@ -22,9 +22,8 @@ _TERMINAL = re.compile(
 )
 _LINE_END = re.compile("\r\n?|[\v\f\x85\u2028\u2029]")
 _UNUSUAL = re.compile(r"[^\t\n -~]")
-_MARKS = re.compile(
-    r"(?<=[\u0300-\u036f\u0483-\u0489\u20d0-\u20f0]{4})[\u0300-\u036f\u0483-\u0489\u20d0-\u20f0]+"
-)
+_MARKS = re.compile(r"(?<=[\u0300-\u036f\u0483-\u0489\u20d0-\u20f0]{4})[\u0300-\u036f\u0483-\u0489\u20d0-\u20f0]+")
+_COMMAND = re.compile(r"(?<=:)(?=:)|(?<=##)(?=\[)")
 # The two joiners are ordinary spelling in Persian and several Indian scripts, so names need them.
 _JOINERS = frozenset("\u200c\u200d")
 
@@ -46,6 +45,14 @@ def clean(text: str, limit: int) -> str:
     if len(head) > limit or len(text) > 4 * limit + 64:
         return head[: max(0, limit - len(CUT))] + CUT[:limit]
     return head
+
+
+def for_terminal(text: str, limit: int) -> str:
+    """`clean`, for what is printed: continuous-integration services obey lines that begin with `::` or `##[`.
+
+    They skip blanks first, and a table wraps where it likes, so the marks are broken up wherever they stand.
+    """
+    return _COMMAND.sub(" ", clean(text, limit))
 
 
 def _shown(match: re.Match[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.text import CUT, clean
+from grader.text import CUT, clean, for_terminal
 
 
 def test_plain_text_is_untouched() -> None:
@@ -49,3 +49,9 @@ def test_piles_of_accents_are_thinned() -> None:
     """Text that would be drawn over the lines around it is thinned; ordinary accents stay."""
     assert len(clean("e" + "\u0301" * 500, 1000)) == 5
     assert clean("e\u0301\u0323", 10) == "e\u0301\u0323"
+
+
+def test_continuous_integration_obeys_nothing() -> None:
+    """A student called "::error::" gives a line in a log, not a command to the service that shows the log."""
+    assert for_terminal("  ::error file=x::forged\n##[group]x", 100) == "  : :error file=x: :forged\n## [group]x"
+    assert for_terminal("Q[:, 1:]\n## heading", 100) == "Q[:, 1:]\n## heading"
