@@ -6,9 +6,11 @@ Nothing of `solutions/` is read here beyond names: only a marker does that, afte
 from __future__ import annotations
 
 import hashlib
+import json
 import sys
+from datetime import date, time
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -24,6 +26,9 @@ else:
 SETTINGS = "assignment.toml"
 SAMPLE_CLASS = "sample_class.toml"
 """What each submission of the sample class must get."""
+
+Fraction = Annotated[float, msgspec.Meta(ge=0, le=1)]
+NotNegative = Annotated[float, msgspec.Meta(ge=0)]
 
 
 class Limits(Struct, frozen=True):
@@ -46,15 +51,15 @@ class Late(Struct, frozen=True):
 
     due: str = ""
     """ISO 8601 with offset."""
-    grace_minutes: float = 0.0
+    grace_minutes: NotNegative = 0.0
     per: Literal["hour", "day"] = "day"
-    deduction: float = 0.0
+    deduction: Fraction = 0.0
     """Fraction of max_score for each started hour or day."""
-    cap: float = 1.0
+    cap: Fraction = 1.0
     """At most this fraction of max_score is taken off."""
-    floor: float = 0.0
+    floor: Fraction = 0.0
     """Lateness never takes the score below this fraction of max_score (or below what it was)."""
-    attempts: int = 0
+    attempts: Annotated[int, msgspec.Meta(ge=0)] = 0
     """How many submissions count; 0 means no limit."""
 
 
@@ -106,13 +111,16 @@ class Assignment(msgspec.Struct, frozen=True):
         return self.public / f"test_{self.name}.py"
 
     def digest(self) -> str:
-        """SHA-256 over every file of both halves that can change a mark (sample classes can't)."""
+        """SHA-256 over every file of both halves that can change a check (sample classes and due dates can't).
+
+        Inputs are drawn from it: a due date that is moved must not give everybody another test.
+        """
         digest = hashlib.sha256()
         for half in (self.public, self.staff):
             for path in sorted(half.glob("*")):
                 counts = path.suffix in {".py", ".toml", ".ipynb"} and path.name != SAMPLE_CLASS
                 if path.is_file() and counts:
-                    data = path.read_bytes()
+                    data = path.read_bytes() if path.name != SETTINGS else _without_lateness(path)
                     digest.update(f"{half is self.staff}/{path.name}/{len(data)}/".encode())
                     digest.update(data)
         return digest.hexdigest()
@@ -135,13 +143,33 @@ def load(name: str, root: Path) -> Assignment:
 
 def read_settings(path: Path) -> Settings:
     """`assignment.toml` as Settings. Raises AssignmentError naming file, key and what was expected."""
+    table = _table(path)
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise AssignmentError(f"{path} is not valid TOML: {error}.") from None
-    try:
-        return msgspec.convert(table, Settings)
+        return msgspec.convert(_dates_as_text(table), Settings)
     except msgspec.ValidationError as error:
         what, _, where = str(error).partition(" - at `$")
         key = where.rstrip("`").lstrip(".") or "top level"
         raise AssignmentError(f"{path}: {key}: {what}. See docs/adding-an-assignment.md for this setting.") from None
+
+
+def _without_lateness(path: Path) -> bytes:
+    """The settings without `[late]`, which is applied after the checks. Raises AssignmentError."""
+    table = _table(path)
+    table.pop("late", None)
+    return json.dumps(_dates_as_text(table), sort_keys=True).encode()
+
+
+def _dates_as_text(value: Any) -> Any:
+    """TOML writes dates with or without quotation marks; both mean the same here."""
+    if isinstance(value, dict):
+        return {key: _dates_as_text(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_dates_as_text(one) for one in value]
+    return value.isoformat() if isinstance(value, (date, time)) else value
+
+
+def _table(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise AssignmentError(f"{path} is not valid TOML: {error}.") from None

@@ -52,7 +52,8 @@ class Plan:
     source: str = "auto"
     roster: str = ""
     policy: Callable[[Report], Report] = lambda report: report
-    """What happens to a report after the checks: lateness, attempts, adjustments by staff."""
+    """What happens to a report after the checks: lateness, attempts, adjustments by staff. Returns the very report
+    when it changes nothing."""
     fresh: bool = False
     template_dirs: tuple[Path, ...] = ()
 
@@ -63,6 +64,8 @@ class Outcome:
 
     grades: list[Grade] = field(default_factory=list)
     kept: int = 0
+    adjusted: int = 0
+    """How many of the kept were given other adjustments."""
     faults: list[str] = field(default_factory=list)
 
 
@@ -100,11 +103,17 @@ _decode_submission = msgspec.msgpack.Decoder(Submission).decode
 def _jobs(plan: Plan, outcome: Outcome, progress: Callable[[Grade | None], None]) -> Iterator[Job]:
     """The submissions that must be graded, each read only now; the others are taken from before."""
     digest = plan.assignment.digest()
+    renderer: Renderer | None = None
     for entry in plan.intake.entries:
         submission = plan.intake.read(entry)
         old = None if plan.fresh else plan.out.load(submission.id)
         if old is not None and _still_holds(old, submission, digest, plan):
-            grade = grades.grade(old)
+            final = plan.policy(old)
+            if final is not old:  # another due date, an extension, a decision of staff: no student code runs for that
+                renderer = renderer or Renderer(plan.template_dirs)
+                store(plan.out, final, renderer)
+                outcome.adjusted += 1
+            grade = grades.grade(final)
             outcome.grades.append(grade)
             outcome.kept += 1
             progress(grade)

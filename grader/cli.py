@@ -53,6 +53,15 @@ def cli(context: click.Context, root: Path) -> None:
     help="Where the submissions come from, if it can't be told from what is inside.",
 )
 @click.option("--roster", type=PATHS, default=None, help="CSV with id, name, email, section.")
+@click.option(
+    "--extensions",
+    type=PATHS,
+    default=None,
+    help="CSV with id and due or extra.  [default: the run's own extensions.csv]",
+)
+@click.option(
+    "--adjust", type=PATHS, default=None, help="CSV with id, points, reason.  [default: the run's own adjust.csv]"
+)
 @click.option("--fresh", is_flag=True, help="Grade everything again.")
 @click.option(
     "--require-level",

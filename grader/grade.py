@@ -13,13 +13,15 @@ from rich.table import Table
 
 from grader import assignment as assignments
 from grader import batch, clean_start, intake, secret
+from grader import policy as policies
 from grader.batch import Outcome, Plan
 from grader.errors import GraderFault, UsageError
 from grader.grades import Grade
 from grader.ground import Ground, ground, refuse_below
+from grader.policy import ADJUST, EXTENSIONS, policy
 from grader.reporting import Circumstances
 from grader.run_directory import RunDirectory
-from grader.text import clean
+from grader.text import clean, for_terminal
 
 SHOWN = 60
 
@@ -34,6 +36,8 @@ def grade(
     device: Literal["auto", "cpu", "gpu"] = "auto",
     source: str = "auto",
     roster: Path | None = None,
+    extensions: Path | None = None,
+    adjust: Path | None = None,
     fresh: bool = False,
     require_level: str = "B",
     insecure: bool = False,
@@ -47,11 +51,15 @@ def grade(
     with ground(loaded, device) as base:
         refuse_below(base, "C" if insecure else require_level)
         # Only from here on: nothing of the students or of the staff was in memory when the zygote split off.
+        place = RunDirectory(out or root / "runs" / assignment)
+        rules = policy(loaded, extensions or place.own(EXTENSIONS), adjust or place.own(ADJUST))
         taken = intake.scan(paths, loaded.settings, source=source, roster=roster)
+        for line in policies.notes(rules, taken.entries):
+            console.print(escape(line), soft_wrap=True)
         plan = Plan(
             assignment=loaded,
             intake=taken,
-            out=RunDirectory(out or root / "runs" / assignment),
+            out=place,
             circumstances=Circumstances(
                 secret.course_secret(root, clean_start.given_secret()), base.canary.level, base.device
             ),
@@ -60,6 +68,7 @@ def grade(
             layers=base.canary.layers,
             source=source,
             roster=str(roster.resolve()) if roster else "",
+            policy=rules,
             fresh=fresh,
             template_dirs=tuple(
                 folder for folder in (loaded.staff / "templates", root / "templates") if folder.is_dir()
@@ -108,16 +117,20 @@ def _show(console: Console, plan: Plan, outcome: Outcome) -> None:
     for one in outcome.grades[:SHOWN]:
         failed = ", ".join(one.failed[:3]) + (f" and {len(one.failed) - 3} more" if len(one.failed) > 3 else "")
         table.add_row(
-            escape(one.name), f"{one.score:g}/{one.max_score:g}", escape(failed), escape(clean(one.reason, 120))
+            escape(for_terminal(one.name, 80)),
+            f"{one.score:g}/{one.max_score:g}",
+            escape(failed),
+            escape(for_terminal(one.reason, 120)),
         )
     console.print(table)
     if len(outcome.grades) > SHOWN:
         console.print(f"... and {len(outcome.grades) - SHOWN} more.")
     for item in plan.intake.explained:
-        console.print(f"Not graded: {escape(clean(item.path, 200))}: {escape(clean(item.why, 300))}")
+        console.print(f"Not graded: {escape(for_terminal(item.path, 200))}: {escape(for_terminal(item.why, 300))}")
     if plan.intake.junk:
-        console.print(f"Ignored as junk: {escape(clean(', '.join(plan.intake.junk), 300))}")
+        console.print(f"Ignored as junk: {escape(for_terminal(', '.join(plan.intake.junk), 300))}")
     kept = f", {outcome.kept} of them kept from before" if outcome.kept else ""
+    kept += f", {outcome.adjusted} with other adjustments" if outcome.adjusted else ""
     console.print(
         f"{len(outcome.grades)} submissions graded{kept} (sandbox level {plan.circumstances.level}, "
         f"GPU checks: {plan.circumstances.device}). Class page: {plan.out.path / 'index.html'}, "

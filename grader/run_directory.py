@@ -54,6 +54,11 @@ class RunDirectory:
     def feedback(self, submission: str, suffix: str) -> Path:
         return self.path / FEEDBACK / f"{submission}{suffix}"
 
+    def own(self, name: str) -> Path | None:
+        """A file that staff have put into the directory, if it is there."""
+        path = self.path / name
+        return path if path.is_file() else None
+
     def load(self, submission: str) -> Report | None:
         """The stored report, or None when there is none that can be read."""
         try:
