@@ -7,14 +7,19 @@ import io
 import json
 import re
 from html.parser import HTMLParser
-from typing import Any
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import msgspec
 import pytest
 from markdown_it import MarkdownIt
+from rich.console import Console
 
 from grader import grades, results
+from grader.batch import Outcome, Plan
 from grader.dashboard import dashboard
+from grader.grade import _show as show_run
 from grader.render import Renderer
 from grader.results import Report
 from tests import reports
@@ -164,6 +169,25 @@ def test_results_file(text: str) -> None:
     assert results.decode(data) == report
     nan = results.encode(msgspec.structs.replace(report, score=float("nan"), seconds=float("inf")))
     json.loads(nan, parse_constant=refuse)
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_log_of_a_run(text: str) -> None:
+    """51. What a run prints holds no command to the service that shows its log, wherever the lines are broken."""
+    for padding in range(0, 90, 7):
+        named = "x" * padding + text
+        file = SimpleNamespace(path=named, why=named)
+        plan = SimpleNamespace(
+            intake=SimpleNamespace(explained=[file], junk=[named]),
+            circumstances=SimpleNamespace(level="A", device="emulated"),
+            out=SimpleNamespace(path=Path("run")),
+        )
+        printed = io.StringIO()
+        outcome = Outcome(grades=[grades.grade(poisoned(reports.wrong(), named))])
+        show_run(Console(file=printed, width=80), cast("Plan", plan), outcome)
+        for line in printed.getvalue().splitlines():
+            assert not line.lstrip().startswith(("::", "##[")), line
+            assert not ACTING.search(line)
 
 
 def test_hidden_checks_show_no_student_text(renderer: Renderer) -> None:

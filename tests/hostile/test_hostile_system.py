@@ -121,7 +121,7 @@ def attack(world):
 
 
 def test_zygote_is_clean(root: Zygote) -> None:
-    """The process that every student's process is copied from has one thread and no open file of the grader's."""
+    """46. The process that every student's process is copied from has one thread and no open file of the grader's."""
     with open(f"/proc/{root.pid}/status") as status:  # noqa: PTH123
         assert "Threads:\t1\n" in status.read()
     open_files = [os.readlink(f"/proc/{root.pid}/fd/{name}") for name in os.listdir(f"/proc/{root.pid}/fd")]  # noqa: PTH115, PTH208
