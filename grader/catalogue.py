@@ -60,6 +60,9 @@ class Catalogue:
             direct = sum(item.bit for item in self.items if step.knobs.keys() & item.knobs.keys())
             above = [self.plans[name].upstream for name in step.inputs if name in self.plans]
             self.plans[step.name] = Plan(step, direct, functools.reduce(int.__or__, above, direct))
+        reading = [plan.direct for plan in self.plans.values() if "seen" in plan.step.inputs]
+        self.drawn = functools.reduce(int.__or__, reading, 0)
+        """Items that may look at the student's answer."""
         self.ends = [name for name in self.plans if name in bank.returns or name.endswith(AFTER)]
         """Steps whose exception is the call's."""
 

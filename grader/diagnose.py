@@ -86,18 +86,24 @@ class _Inquiry:
         """The smallest sets that fit all these calls, as a result; None when none does."""
         asked: list[WhatIf] = []
         for size in range(1, MOST + 1):
-            if size == 2 and self.questions:
+            if size == 2 and self.questions and self.left:
                 asked.append(self._put(self.questions[0]))
             while True:
                 parts = [part for record in (*asked, *records) for part in self._parts(record)]
-                sets = self._groups([c for c in self.search.fitting(parts, size) if self._convincing(c, parts)])
-                question = self._question(sets)
-                if question is None:
+                sets = [c for c in self.search.fitting(parts, size) if self._convincing(c, parts)]
+                remain = self._told_apart(sets, asked)
+                if remain or not sets:
                     break
-                asked.append(self._put(question))
-            if sets:
-                return self._written(sets, [*asked, *records])
+            if remain:
+                return self._written(self._groups(remain), [*asked, *records])
         return None
+
+    def _told_apart(self, sets: list[int], asked: list[WhatIf]) -> list[int]:
+        """Those of the sets that also fit the further calls that are asked, and added to `asked`, for this."""
+        while (question := self._question(self._groups(sets))) is not None:
+            asked.append(self._put(question))
+            sets = [chosen for chosen in sets if all(part.fits(chosen) == YES for part in self._parts(asked[-1]))]
+        return sets
 
     def _parts(self, record: WhatIf) -> tuple[Part, ...]:
         if record not in self.parts:
@@ -140,7 +146,7 @@ class _Inquiry:
         self.questions.remove(question)
         self.left -= 1
         args, kwargs = _fresh((question.call.args, question.call.kwargs))
-        return WhatIf(self.catalogue, self.ask(args, kwargs), self.bounds)
+        return question.answered(self.ask(args, kwargs), self.bounds)
 
     # --- words ---
 
@@ -196,12 +202,14 @@ def _usable(call: Call) -> bool:
     return sum(tensor.numel() for tensor in call.inputs) <= LARGE
 
 
-def _order(record: WhatIf) -> tuple[bool, bool, int, int]:
-    """Calls first in which few ideas can show: exact dtypes, no gradients, few tensors, small ones."""
+def _order(record: WhatIf) -> tuple[bool, bool, int, bool, int]:
+    """Calls first in which few ideas can show, and these clearly: exact dtypes, no gradients, few tensors, small."""
     inputs = record.call.inputs
-    coarse = any(tensor.is_floating_point() and torch.finfo(tensor.dtype).eps > 1e-5 for tensor in inputs)
+    numbers = [tensor for tensor in inputs if tensor.is_floating_point()]
+    coarse = any(torch.finfo(tensor.dtype).eps > 1e-5 for tensor in numbers)
+    lean = any(1 in tensor.shape for tensor in numbers)  # where a size is 1, many ideas look alike
     elements = sum(tensor.numel() for tensor in inputs)
-    return coarse, record.call.cotangents is not None, len(inputs), elements
+    return coarse, record.call.cotangents is not None, len(inputs), lean, elements
 
 
 def _fresh(inputs: Inputs) -> Inputs:

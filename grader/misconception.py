@@ -22,13 +22,12 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
-from grader.entry import Loaded
 from grader.errors import AssignmentError
 
 Knobs = Mapping[str, Any]
@@ -62,9 +61,9 @@ class Misconception:
 
 @dataclass(frozen=True, kw_only=True)
 class Convention:
-    """A way of calling or answering that differs from the assignment's but shows no wrong idea.
+    """A way of calling that differs from the assignment's but shows no wrong idea.
 
-    It is recognised when the plain calls do not give the reference's answers and the translated ones all do.
+    It is recognised when the plain calls do not all give the reference's answers and the translated ones all do.
     """
 
     id: str
@@ -74,17 +73,16 @@ class Convention:
     words: str
     """What, where, how to mend it, for the student."""
     examples: Callable[[], Sequence[Inputs]]
-    """Small inputs on which it is tried. All sizes should differ."""
-    arguments: Callable[[tuple[Any, ...], dict[str, Any]], Inputs] | None = None
-    """The arguments as this convention wants them, None when it can't be translated."""
-    result: Callable[[Any], Any] | None = None
-    """The answer as the assignment wants it, from the answer in this convention."""
-    expected: Callable[..., Any] | None = None
-    """Reference in place of the assignment's, for a convention under which the right answer is another one."""
+    """Small inputs on which it is tried, the same for all conventions of an assignment. All sizes should differ."""
+    arguments: Callable[[tuple[Any, ...], dict[str, Any]], Inputs | None]
+    """The arguments as this convention wants them; None where they can't be translated."""
+    smaller: bool = False
+    """The translated call asks something else, such as for a part of the batch: the answer must be the reference's
+    to the translated arguments. Such a convention can be recognised, but not graded through."""
     adaptable: bool = True
-    """False when it can be recognised but not graded through."""
-    signature: Callable[[Loaded], bool] = field(default=lambda loaded: True)
-    """Whether the function's signature allows it at all."""
+    """False when it can be recognised but not graded through for another reason."""
+    misconceptions: tuple[str, ...] = ()
+    """Ids in the bank that say the same: where the convention is recognised they need not be said as well."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +94,8 @@ class Step:
     inputs: tuple[str, ...]
     knobs: dict[str, Any]
     """Name -> right setting."""
+    passes: str | None
+    """See `passes`."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -114,7 +114,8 @@ class Bank:
     styles: Sequence[Knobs] = ()
     """Settings that are right too but show in odd places, such as in a row without any key."""
     probes: Callable[[], Sequence[Inputs]] = lambda: ()
-    """Small inputs that tell ideas apart, for asking the student's code once more."""
+    """Small inputs that tell ideas apart, for asking the student's code once more. The first is asked before sets of
+    two are searched: it should be one on which as few ideas as possible show, such as all zeros."""
 
     def __post_init__(self) -> None:
         known = {*self.arguments, *ASKED}
@@ -198,6 +199,19 @@ class Bank:
         return function
 
 
+def passes(source: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Marks a step that, with all its knobs at their defaults, only passes the value called `source` on.
+
+    Such a step need not run then, which makes the search for misconceptions several times faster.
+    """
+
+    def mark(function: Callable[..., Any]) -> Callable[..., Any]:
+        function.passes = source  # type: ignore[attr-defined]  # functions take attributes
+        return function
+
+    return mark
+
+
 def _step(function: Callable[..., Any]) -> Step:
     parameters = inspect.signature(function).parameters.values()
     inputs = tuple(p.name for p in parameters if p.kind is not p.KEYWORD_ONLY)
@@ -205,7 +219,10 @@ def _step(function: Callable[..., Any]) -> Step:
     without = [knob for knob, value in knobs.items() if value is inspect.Parameter.empty]
     if without:
         raise AssignmentError(f"Knob {without[0]!r} of step {function.__name__}() needs a default: the right setting.")
-    return Step(function.__name__, function, inputs, knobs)
+    passed = getattr(function, "passes", None)
+    if passed is not None and passed not in inputs:
+        raise AssignmentError(f"Step {function.__name__}() passes on {passed!r}, which is none of its parameters.")
+    return Step(function.__name__, function, inputs, knobs, passed)
 
 
 def _missing(name: str) -> Misconception:

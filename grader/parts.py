@@ -109,7 +109,9 @@ class Returned(Part):
         off = ~((gap <= TIGHT * self.eps * np.abs(mine)) | (mine == theirs) | (np.isnan(mine) & np.isnan(theirs)))
         if not off.any():
             return YES
-        plain = np.isfinite(mine) & np.isfinite(theirs) & (np.abs(mine) < HUGE) & (np.abs(theirs) < HUGE)
+        plain = (np.abs(mine) < HUGE) & (np.abs(theirs) < HUGE)  # false for NaN
+        if not (plain & ~off).any():
+            return NO
         if (gap > COARSE * self.eps * (np.abs(mine) + 1.0))[off & plain].any():
             return NO
         limits = self.whatif.limits(self.name)

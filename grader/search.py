@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from grader.catalogue import Catalogue, Item
-from grader.parts import NO, ODD, YES, Part
+from grader.parts import NO, ODD, YES, Part, Returned
 
 WORK = 3_000
-"""Sets of two or three that are compared before the search gives up: a number and not a time, so that the same
-submission is always diagnosed the same."""
+"""Pairs and triples that are compared before the search goes on with single ideas only: a number and not a time, so
+that the same submission is always diagnosed the same."""
+STYLES = 2
+"""Styles of one set that are followed: most give the same numbers."""
 WIDTH = 40
 """Sets that are followed from one part to the next."""
 
 
 class Search:
-    """The search for one submission. `work` counts the sets that were compared."""
+    """The search for one submission."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self.catalogue = catalogue
@@ -37,10 +39,21 @@ class Search:
                     found[chosen] = None
                 else:
                     found.update(dict.fromkeys(self._extended(chosen, verdict, part, parts[:index], most)))
-            fitting = sorted(found, key=self._rank)[:WIDTH]
+            fitting = self._lean(found)[:WIDTH]
             if not fitting:
                 break
         return fitting
+
+    def _lean(self, sets: Iterable[int]) -> list[int]:
+        """The sets of which no part does as well, fewest and likeliest ideas first.
+
+        What is left out comes back by itself at a part where it makes a difference.
+        """
+        kept: list[int] = []
+        for chosen in sorted(sets, key=self._rank):
+            if not any(less & chosen == less for less in kept):
+                kept.append(chosen)
+        return kept
 
     def _rank(self, chosen: int) -> tuple[int, int]:
         members = self.catalogue.members(chosen)
@@ -96,12 +109,11 @@ class Search:
         """The set with a style that makes it fit, if it fits but for odd places."""
         if any(other.fits(chosen) == NO for other in earlier):
             return
-        for style in self.catalogue.styles:
-            both = chosen | style.bit
-            if self.catalogue.fits(chosen, style) and all(other.fits(both) == YES for other in (part, *earlier)):
-                yield both
+        styled = (chosen | style.bit for style in self.catalogue.styles if self.catalogue.fits(chosen, style))
+        fitting = (both for both in styled if all(other.fits(both) == YES for other in (part, *earlier)))
+        yield from itertools.islice(fitting, STYLES)
 
 
-def _first_of_each(parts: Sequence[Part]) -> list[Part]:
-    """The first part of each kind of call: enough to see whether an idea shows in such calls."""
-    return list({part.kind: part for part in reversed(parts)}.values())[::-1]
+def _first_of_each(parts: Sequence[Part]) -> list[Returned]:
+    """The first returned value of each kind of call: enough to see whether an idea shows in such calls."""
+    return list({part.kind: part for part in reversed(parts) if isinstance(part, Returned)}.values())[::-1]

@@ -49,8 +49,16 @@ class WhatIf:
         self._base = {name: Node(value, plain=True) for name, value in self.arguments.items()}
         self._base |= {"device": Node(call.device, plain=True), "seen": Node(self.seen, plain=True)}
         self._nodes: dict[str, dict[int, Node]] = {name: {} for name in catalogue.plans}
+        self._shared = self._nodes
         self._gradients: dict[int, tuple[Tensor | None, ...] | Exception] = {}
         self._limits: dict[str, np.ndarray[Any, Any]] | None = None
+
+    def answered(self, call: Call, bounds: Bounds | None) -> WhatIf:
+        """The same inputs with a student's answer. What does not depend on the answer is computed only once."""
+        other = WhatIf(self.catalogue, call, bounds)
+        other._shared, other._base = self._shared, other._base | {name: self._base[name] for name in self.arguments}
+        other.sharing = self.sharing = True
+        return other
 
     @property
     def known(self) -> bool:
@@ -61,7 +69,7 @@ class WhatIf:
         """The value of step `name` under the set."""
         plan = self.catalogue.plans[name]
         chosen &= plan.upstream
-        known = self._nodes[name]
+        known = (self._nodes if chosen & self.catalogue.drawn else self._shared)[name]
         found = known.get(chosen)
         if found is None:
             found = known[chosen] = self._computed(plan, chosen)
@@ -69,6 +77,8 @@ class WhatIf:
 
     def _computed(self, plan: Plan, chosen: int) -> Node:
         base, direct = self._base, chosen & plan.direct
+        if not direct and plan.step.passes is not None:
+            return base.get(plan.step.passes) or self.node(plan.step.passes, chosen)
         values, other = [], bool(direct)
         for source in plan.step.inputs:
             node = base.get(source) or self.node(source, chosen)
@@ -178,7 +188,9 @@ def _double(item: Any) -> Any:
 
 
 def same(left: Any, right: Any) -> bool:
-    """The same tensor bit for bit (a NaN is like any other), or equal values of another kind."""
+    """The same tensor bit for bit (a NaN is like any other), equal values of another kind, or tuples of such."""
+    if isinstance(left, tuple) and isinstance(right, tuple):
+        return len(left) == len(right) and all(same(one, other) for one, other in zip(left, right, strict=True))
     if not isinstance(left, Tensor) or not isinstance(right, Tensor):
         return type(left) is type(right) and not isinstance(left, Tensor) and bool(left == right)
     if left.shape != right.shape or left.dtype != right.dtype:

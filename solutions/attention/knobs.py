@@ -15,6 +15,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from grader.misconception import passes
+
 Number = float | int | str
 
 
@@ -30,14 +32,17 @@ def _given(x: Tensor, precision: str, cut: str, own: str, device: str) -> Tensor
     return x.detach() if cut == own else x
 
 
+@passes("Q")
 def queries(Q: Tensor, device: str, *, precision: str = "given", cut: str = "nothing") -> Tensor:
     return _given(Q, precision, cut, "queries", device)  # (..., Tq, d_k)
 
 
+@passes("K")
 def keys(K: Tensor, device: str, *, precision: str = "given", cut: str = "nothing") -> Tensor:
     return _given(K, precision, cut, "keys", device)  # (..., Tk, d_k)
 
 
+@passes("V")
 def values(V: Tensor, device: str, *, precision: str = "given", cut: str = "nothing") -> Tensor:
     return _given(V, precision, cut, "values", device)  # (..., Tk, d_v)
 
@@ -272,6 +277,7 @@ def shares(masked: Tensor, *, softmax: str = "keys") -> Tensor:
     return SOFTMAXES[softmax](masked)  # (..., Tq, Tk)
 
 
+@passes("shares")
 def attention(
     shares: Tensor,
     allowed: Tensor | None,
@@ -396,6 +402,7 @@ def _mixed(
     return ways[mix]()
 
 
+@passes("attention")
 def weights(
     attention: Tensor,
     masked: Tensor,
@@ -430,6 +437,7 @@ def _answered(x: Tensor, Q: Tensor, precision: str, answer_dtype: str) -> Tensor
 # --- what is left behind ---
 
 
+@passes("Q")
 def Q_after(Q: Tensor, *, in_place: str = "nothing") -> Tensor:  # noqa: N802  # named after the argument
     if in_place != "queries":
         return Q
@@ -438,6 +446,7 @@ def Q_after(Q: Tensor, *, in_place: str = "nothing") -> Tensor:  # noqa: N802  #
     return Q / math.sqrt(Q.size(-1))
 
 
+@passes("K")
 def K_after(K: Tensor, *, in_place: str = "nothing") -> Tensor:  # noqa: N802  # named after the argument
     if in_place != "keys":
         return K
@@ -446,6 +455,7 @@ def K_after(K: Tensor, *, in_place: str = "nothing") -> Tensor:  # noqa: N802  #
     return K / math.sqrt(K.size(-1))
 
 
+@passes("mask")
 def mask_after(mask: Tensor | None, *, in_place: str = "nothing") -> Tensor | None:
     if mask is None or not in_place.startswith("mask"):
         return mask
@@ -457,6 +467,7 @@ def mask_after(mask: Tensor | None, *, in_place: str = "nothing") -> Tensor | No
     return low if in_place == "mask filled" else low.masked_fill(mask != 0, 0.0)
 
 
+@passes("device")
 def answer_device(device: str, *, answered_on: str = "inputs") -> str:
     return "cpu" if answered_on == "cpu" else device
 

@@ -1,0 +1,233 @@
+"""Whether and how the student's function can be called, in a few small calls before the checks.
+
+What does not fit is said in words that let the student mend it in a minute. Whether a recognised convention is
+explained only, graded through an adapter, or accepted, is for `assignment.toml` to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader import assignment, crashes, forms, signature
+from grader.call import Call
+from grader.entry import Entry, Found, Loaded
+from grader.misconception import Convention, Inputs
+from grader.results import Place
+from grader.student import Adapter, where
+
+Calling = Callable[[tuple[Any, ...], dict[str, Any]], Call]
+Reference = Callable[..., Any]
+
+TOLD = frozenset({"name", "arguments", "device named", "import", "stub"})
+"""Families of crashes that are about the cell or the call, not about the computation, and are told at once."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the probe found. Without words everything fits."""
+
+    words: str = ""
+    place: Place | None = None
+    adapter: Adapter | None = None
+    deduction: float = 0.0
+    """Fraction of the maximum that the adapter costs."""
+    fatal: bool = False
+    """Nothing can be called: trying the checks would only repeat the words."""
+    recognised: tuple[str, ...] = ()
+    """Ids of the conventions in use."""
+    explains: frozenset[str] = frozenset()
+    """Misconceptions that the words already explain."""
+
+
+def probe(
+    loaded: Loaded,
+    call: Calling,
+    entry: Entry,
+    reference: Reference | None,
+    conventions: Sequence[Convention],
+    settings: Mapping[str, assignment.Convention],
+) -> Verdict:
+    """Look at what was loaded, then call it on the conventions' examples.
+
+    Args:
+        call: runs the student's function on the CPU.
+        reference: the right answer; without it, or without conventions, nothing is called.
+        settings: convention id -> what to do about it; what is not named is explained only.
+    Never says anything about a function that answers the examples as the reference does.
+    """
+    if loaded.entry is None:
+        return Verdict(signature.missing(loaded, entry), signature.first_place(loaded), fatal=True)
+    if loaded.entry.stub:
+        words = f"{entry.function}() is not written yet: its body does nothing. Replace it with your solution."
+        return Verdict(words, loaded.entry.place, fatal=True)
+    if loaded.entry.kind == "class":
+        return Verdict(signature.not_a_function(loaded.entry, entry), loaded.entry.place, fatal=True)
+    misfits = signature.misfits(loaded.entry, entry)
+    if reference is None or not conventions:
+        return Verdict(" ".join(misfits), loaded.entry.place if misfits else None)
+    return _Probe(loaded.entry, call, entry, reference, conventions, settings).verdict(misfits)
+
+
+@dataclass(frozen=True)
+class _Translation:
+    """The adapter of recognised conventions: arguments on the way in, the form of the answer on the way out."""
+
+    convention: Convention | None
+    form: forms.Form | None
+
+    def arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Inputs:
+        translated = self.convention.arguments(args, kwargs) if self.convention else None
+        return translated or (args, kwargs)
+
+    def result(self, output: Any) -> Any:
+        return self.form.translate(output) if self.form else output
+
+
+class _Probe:
+    """The calls of one probe."""
+
+    def __init__(
+        self,
+        found: Found,
+        call: Calling,
+        entry: Entry,
+        reference: Reference,
+        conventions: Sequence[Convention],
+        settings: Mapping[str, assignment.Convention],
+    ) -> None:
+        self.found, self.call, self.entry, self.reference = found, call, entry, reference
+        self.conventions, self.settings = conventions, settings
+        self.made: list[tuple[Inputs, Call]] = []
+
+    def verdict(self, misfits: list[str]) -> Verdict:
+        words, place = list(misfits), self.found.place if misfits else None
+        examples = self.conventions[0].examples()
+        plain: list[Call] = []
+        for inputs in examples:
+            plain.append(self._called(inputs))
+            failure = plain[-1].failure
+            if failure is not None and failure.kind != "exception":
+                break  # a time-out, say: the checks will tell, once is enough
+        answers = [(inputs, got) for inputs, got in zip(examples, plain, strict=False) if got.failure is None]
+        if len(plain) < len(examples):
+            return Verdict(" ".join(words), place)
+        form = None
+        if answers:
+            form = forms.recognise(answers[0][1].output, self._right(answers[0][0]), self.entry.returns)
+        wrong = [inputs for inputs, got in zip(examples, plain, strict=True) if not self._agrees(got, inputs, form)]
+        convention = self._convention(examples, wrong, form, crashed=not answers) if wrong else None
+        if not answers and convention is None:
+            told, at = self._told(plain, TOLD - {"arguments"} if misfits else TOLD)
+            words, place = words + told, at or place
+        return self._decided(words, place, form, convention)
+
+    def _told(self, calls: Sequence[Call], families: frozenset[str]) -> tuple[list[str], Place | None]:
+        """Crashes in every call that are about the cell or the call."""
+        for got in calls:
+            explained = crashes.explain(got.failure, self.entry) if got.failure else None
+            if explained is not None and got.failure and crashes.family(got.failure) in families:
+                return [f"{explained.title}{where(explained.place)}. {explained.explanation} {explained.hint}"], (
+                    explained.place
+                )
+        return [], None
+
+    def _convention(
+        self, examples: Sequence[Inputs], wrong: Sequence[Inputs], form: forms.Form | None, *, crashed: bool
+    ) -> Convention | None:
+        """The first convention under which all examples that it can translate come out right, wrong ones among them.
+
+        One that asks something smaller counts only where every plain call crashed: a wrong number is no convention.
+        """
+        for convention in self.conventions:
+            tried = [(inputs, convention.arguments(*inputs)) for inputs in examples]
+            pairs = [(inputs, translated) for inputs, translated in tried if translated is not None]
+            mended = any(inputs is other for inputs, _ in pairs for other in wrong)
+            if (
+                mended
+                and (crashed or not convention.smaller)
+                and all(
+                    self._agrees(self._called(translated), translated if convention.smaller else inputs, form)
+                    for inputs, translated in pairs
+                )
+            ):
+                return convention
+        return None
+
+    def _decided(
+        self, words: list[str], place: Place | None, form: forms.Form | None, convention: Convention | None
+    ) -> Verdict:
+        """The words, and the adapter as far as the settings allow one."""
+        adapted: list[tuple[str, float]] = []
+        kept: dict[str, Any] = {"form": None, "convention": None}
+        recognised: list[str] = []
+        for key, one in (("form", form), ("convention", convention)):
+            if one is None:
+                continue
+            recognised.append(one.id)
+            words.append(one.words)
+            setting = self.settings.get(one.id)
+            if setting is None or setting.action == "explain" or not one.adaptable:
+                continue
+            kept[key] = one
+            price = setting.deduction if setting.action == "adapt" else 0.0
+            adapted.append((one.id, price))
+            words.append(_price(price))
+        adapter = _Translation(kept["convention"], kept["form"]) if adapted else None
+        explains = frozenset(convention.misconceptions) if convention else frozenset()
+        deduction = min(1.0, sum(price for _, price in adapted))
+        return Verdict(" ".join(words), place, adapter, deduction, False, tuple(recognised), explains)
+
+    def _called(self, inputs: Inputs) -> Call:
+        """The call on copies of the inputs; once only for the same inputs."""
+        for earlier, got in self.made:
+            if _identical(earlier, inputs):
+                return got
+        args, kwargs = inputs
+        got = self.call(tuple(map(_fresh, args)), {key: _fresh(value) for key, value in kwargs.items()})
+        self.made.append((inputs, got))
+        return got
+
+    def _right(self, inputs: Inputs) -> tuple[Tensor, ...]:
+        args, kwargs = inputs
+        answer = self.reference(*map(_fresh, args), **{key: _fresh(value) for key, value in kwargs.items()})
+        return (answer,) if isinstance(answer, Tensor) else tuple(answer)
+
+    def _agrees(self, got: Call, inputs: Inputs, form: forms.Form | None) -> bool:
+        """Whether the call gives the reference's answer to `inputs`, in the assignment's form or in `form`."""
+        if got.failure is not None:
+            return False
+        output = form.translate(got.output) if form else got.output
+        values = (output,) if isinstance(output, Tensor) else output
+        right = self._right(inputs)
+        if not isinstance(values, (tuple, list)):
+            return False
+        if form is not None and form.partial is not None:
+            right = (right[form.partial],)
+        return len(values) == len(right) and all(map(_close, values, right))
+
+
+def _price(price: float) -> str:
+    if price:
+        return f"This time it was translated for you, at a cost of {price:.0%} of the points."
+    return "This time it was translated for you, at no cost."
+
+
+def _close(value: Any, right: Tensor) -> bool:
+    if not isinstance(value, Tensor) or value.shape != right.shape or not value.is_floating_point():
+        return False
+    return torch.allclose(value.double(), right.double(), 1e-4, 1e-5, equal_nan=True)
+
+
+def _identical(left: Inputs, right: Inputs) -> bool:
+    """The same objects in the same places."""
+    pairs = zip((*left[0], *left[1].values()), (*right[0], *right[1].values()), strict=False)
+    return len(left[0]) == len(right[0]) and left[1].keys() == right[1].keys() and all(a is b for a, b in pairs)
+
+
+def _fresh(item: Any) -> Any:
+    return item.clone() if isinstance(item, Tensor) else item
