@@ -187,3 +187,67 @@ def doctor(root: Path, /, matrix: bool) -> None:
     health = examine.report(root)
     click.echo("\n".join([*health.lines, *(["", *examine.matrix()] if matrix else [])]))
     raise SystemExit(0 if health.sound else 1)
+
+
+@cli.group()
+def gradescope() -> None:
+    """Build the autograder for Gradescope, run it there, rehearse it here."""
+
+
+@gradescope.command("build")
+@click.argument("assignment")
+@click.option("-o", "--output", type=PATHS, default=None, help="The zip.  [default: build/gradescope-ASSIGNMENT.zip]")
+@click.option(
+    "--torch-index",
+    default="",
+    envvar="GRADER_TORCH_INDEX",
+    help="Address of the package index with PyTorch for CPU; also as variable GRADER_TORCH_INDEX.",
+)
+@click.option(
+    "--secret",
+    type=PATHS,
+    default=None,
+    help="Put this course secret into the zip, so that inputs are the same as at home.  [default: one derived from it]",
+)
+@click.option("--include", type=PATHS, multiple=True, help="A file of the assignment that would be refused.")
+@click.pass_obj
+def gradescope_build(root: Path, /, **options: Any) -> None:
+    """Write the zip to upload. It holds no submission, no earlier run and not the course secret."""
+    from grader.gradescope.build import build
+
+    build(root, **options)
+
+
+@gradescope.command("run")
+@click.argument("assignment")
+@click.option("--tree", type=PATHS, default=Path("/autograder"), show_default=True, help="Gradescope's folder.")
+@click.option(
+    "--require-level",
+    "floor",
+    type=click.Choice(["A", "B", "C"]),
+    default="B",
+    show_default=True,
+    help="Refuse to grade below this sandbox level.",
+)
+@click.pass_obj
+def gradescope_run(root: Path, /, assignment: str, tree: Path, floor: str) -> None:
+    """Grade the one submission that Gradescope laid out. The zip's run_autograder calls this."""
+    from grader import clean_start
+
+    clean_start.ensure()
+    from grader.gradescope.run import run
+
+    run(root, assignment, tree.resolve(), floor=floor)
+
+
+@gradescope.command("simulate")
+@click.argument("archive", metavar="ZIP", type=PATHS)
+@click.argument("submission", type=PATHS)
+@click.option("--metadata", type=PATHS, default=None, help="A submission_metadata.json.  [default: made up, in time]")
+@click.option("--timeout", type=click.FloatRange(min=1), default=600.0, show_default=True, help="Seconds.")
+@click.option("--keep", type=PATHS, default=None, help="A new folder for the whole tree, to look at afterwards.")
+def gradescope_simulate(archive: Path, submission: Path, **options: Any) -> None:
+    """Rehearse Gradescope: run the zip on a submission as its harness does, and show who sees what."""
+    from grader.gradescope.simulate import simulate
+
+    raise SystemExit(simulate(archive, submission, **options))

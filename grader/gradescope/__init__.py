@@ -1,0 +1,1 @@
+"""Gradescope: build its zip, run inside its container, and rehearse a run at home."""

@@ -1,0 +1,254 @@
+"""One submission under one deadline, for services that run us once for each: results survive whatever happens.
+
+The main process supervises; a marker that it forks tells each result as soon as it is there. When the time is up, or
+the marker dies each time, what was heard becomes a report in which the rest is our fault, never the student's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NoReturn
+
+import msgspec
+
+from grader import intake, staff
+from grader.assignment import Assignment
+from grader.collect import Checks, collect
+from grader.errors import GraderError, GraderFault, IntakeError, SandboxError, UsageError
+from grader.ground import ground, refuse_below
+from grader.marker import Marker
+from grader.pool import TRIES, Channel
+from grader.reporting import Circumstances
+from grader.results import CheckResult, Report, total
+from grader.sandbox import confine, kernel
+from grader.sandbox.confined import ConfinedSandbox
+from grader.sandbox.zygote import Zygote, close_all_but
+from grader.submission import Submission
+
+_PR_SET_CHILD_SUBREAPER = 36
+_OUT_OF_TIME = "The time of the whole run was over before this check ended."
+_DIED = "The process that marks ended before this check did."
+NOTHING = "Nothing that could be graded was handed in. Hand in {files}."
+
+
+class Said(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a marker tells; exactly one of these."""
+
+    blank: Report | None = None
+    """First: every check without a result, so that the denominator is known."""
+    result: CheckResult | None = None
+    report: Report | None = None
+    """Last: everything."""
+    fault: str = ""
+    """A wrong configuration of ours in words, ..."""
+    exit_status: int = 1
+    """... and the exit status that goes with it."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What to mark, and the terms."""
+
+    assignment: Assignment
+    folder: Path
+    """The submission: a folder with the student's files, however they were handed in."""
+    secret: Callable[[], bytes]
+    """Called once the zygote has split off."""
+    deadline: float
+    """By `time.monotonic()`: `mark` comes back before then, if only just."""
+    identify: Callable[[Submission], Submission] = lambda submission: submission
+    """Adds what the service knows about the people and the time."""
+    device: Literal["auto", "cpu", "gpu"] = "auto"
+    floor: str = "B"
+    """Refuse below this sandbox level."""
+
+
+_encode = msgspec.msgpack.encode
+_decode = msgspec.msgpack.Decoder(Said).decode
+
+
+def mark(task: Task) -> Report:
+    """The report of the submission. All that the student's code started has ended when this returns.
+
+    Raises UsageError for a wrong configuration, GraderFault when not even the checks could be listed in time.
+    Meant for a process of its own: at its end it kills everything that this process has ever started.
+    """
+    adopt_orphans()
+    with ground(task.assignment, task.device) as base:
+        refuse_below(base, task.floor)
+        prefer_as_victim(base.root.pid)
+        submission = task.identify(read(task.folder, task.assignment))
+        circumstances = Circumstances(task.secret(), base.canary.level, base.device)
+        confine.shield()
+        try:
+            return _supervise(task, base.root, submission, circumstances, real=base.real)
+        finally:
+            end_everything()
+
+
+def read(folder: Path, assignment: Assignment) -> Submission:
+    """The folder as one submission, whatever lies in it; an empty one says so to the student."""
+    try:
+        with intake.scan([folder], assignment.settings, source="one") as taken:
+            return taken.read(taken.entries[0])
+    except IntakeError:
+        files = " or ".join(assignment.settings.files) or "your code"
+        return Submission(id="submission", files=[], problem=NOTHING.format(files=files))
+
+
+def _supervise(task: Task, root: Zygote, submission: Submission, circumstances: Circumstances, *, real: bool) -> Report:
+    heard: dict[str, CheckResult] = {}
+    blank: Report | None = None
+    why = _OUT_OF_TIME
+    for _ in range(TRIES):
+        heard.clear()
+        why = _DIED
+        channel = _start(task, root.fork_zygote(), submission, circumstances, real)
+        try:
+            for said in _listen(channel, task.deadline):
+                if said.fault:
+                    raise _as_error(said)
+                if said.report is not None:
+                    return said.report
+                if said.result is not None:
+                    heard[said.result.id] = said.result
+                blank = said.blank or blank
+        except TimeoutError:
+            why = _OUT_OF_TIME
+            break
+        finally:
+            channel.socket.close()
+    if blank is None:
+        raise GraderFault(why)
+    return _partial(blank, heard, why)
+
+
+def _listen(channel: Channel, deadline: float) -> Iterator[Said]:
+    """What the marker says, until it ends. Raises TimeoutError at the deadline."""
+    while True:
+        channel.socket.settimeout(max(0.001, deadline - time.monotonic()))
+        try:
+            message = channel.receive()
+        except ConnectionError:
+            return
+        if message is None:
+            return
+        yield _decode(message)
+
+
+def _partial(blank: Report, heard: dict[str, CheckResult], why: str) -> Report:
+    """What was heard, and for the rest an error of ours."""
+    checks = [
+        heard.get(check.id) or msgspec.structs.replace(check, status="error", score=0.0, detail=why)
+        for check in blank.checks
+    ]
+    status: Literal["graded", "error"] = "error" if any(check.status == "error" for check in checks) else "graded"
+    return msgspec.structs.replace(blank, checks=checks, score=total(checks, []), status=status)
+
+
+# --- the marker's process ---
+
+
+def _start(task: Task, zygote: Zygote, submission: Submission, circumstances: Circumstances, real: bool) -> Channel:
+    ours, theirs = socket.socketpair()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    gc.freeze()  # what is there already stays shared with the fork
+    if os.fork() == 0:
+        _be_marker(task, zygote, Channel(theirs), submission, circumstances, real)
+    theirs.close()
+    zygote.control.close()
+    return Channel(ours)
+
+
+def _be_marker(
+    task: Task, zygote: Zygote, channel: Channel, submission: Submission, circumstances: Circumstances, real: bool
+) -> NoReturn:
+    try:
+        close_all_but(zygote.control.fileno(), channel.socket.fileno())
+        _tell(task, ConfinedSandbox(zygote, task.assignment.settings, gpu=real), channel, submission, circumstances)
+    except SandboxError as error:
+        print(f"grader: the sandbox broke: {error}", flush=True)
+    except GraderError as error:
+        channel.send(_encode(Said(fault=str(error), exit_status=error.exit_status)))
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    finally:
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()
+        os._exit(0)
+
+
+def _tell(
+    task: Task, sandbox: ConfinedSandbox, channel: Channel, submission: Submission, circumstances: Circumstances
+) -> None:
+    def say(said: Said) -> None:
+        channel.send(_encode(said))
+
+    marker = Marker(
+        task.assignment, staff.load(task.assignment), sandbox, circumstances, lambda result: say(Said(result=result))
+    )
+
+    def work(checks: Checks) -> None:
+        say(Said(blank=marker.reporter.broken(submission, checks.checks, GraderFault(_OUT_OF_TIME))))
+        try:
+            report = marker.mark(submission, checks)
+        except GraderError:
+            raise
+        except Exception as error:
+            report = marker.reporter.broken(submission, checks.checks, error)
+        say(Said(report=report))
+
+    collect(task.assignment.hidden_checks, Checks(marker.staff.in_double, work))
+
+
+def _as_error(said: Said) -> GraderError:
+    return UsageError(said.fault) if said.exit_status == UsageError.exit_status else GraderFault(said.fault)
+
+
+# --- processes ---
+
+
+def adopt_orphans() -> None:
+    """From now on, whatever this process's descendants leave behind becomes its own child, where it can be found."""
+    if kernel.LINUX:
+        kernel.prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def prefer_as_victim(pid: int) -> None:
+    """Let the kernel, when memory runs out, choose among what this process forks before it chooses us."""
+    with contextlib.suppress(OSError):
+        Path(f"/proc/{pid}/oom_score_adj").write_text("800", encoding="ascii")
+
+
+def end_everything() -> None:
+    """Kill and bury all descendants of this process. Nothing can escape once `adopt_orphans` was called."""
+    while pids := descendants(os.getpid()):
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        time.sleep(0.002)
+
+
+def descendants(pid: int) -> list[int]:
+    """The processes below `pid` that have not been buried yet; nothing where there is no /proc."""
+    parents: dict[int, int] = {}
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError, ValueError):
+            parents[int(entry.parent.name)] = int(entry.read_text().rpartition(")")[2].split()[1])
+    found = {pid}
+    while more := {child for child, parent in parents.items() if parent in found} - found:
+        found |= more
+    return sorted(found - {pid})
