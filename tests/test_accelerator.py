@@ -66,6 +66,13 @@ def test_behaviour(behaviour: Behaviour) -> None:
             assert seen.value == wanted
 
 
+def test_the_documentation_counts_the_behaviours() -> None:
+    """The documentation says how many behaviours are known, and how many of them differ."""
+    differ = sum(bool(behaviour.emulated) for behaviour in BEHAVIOURS)
+    text = (ROOT / "docs" / "devices.md").read_text(encoding="utf-8")
+    assert f"| {len(BEHAVIOURS)}, of which {differ} differ" in text
+
+
 def test_behaviours_on_a_real_accelerator() -> None:
     """A real accelerator does what the table says, where this machine has one."""
     found = devices.detect()
