@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 import grader
-from grader import secret, source
+from grader import secret, source, suspicion
 from grader.assignment import Assignment
 from grader.call import Call
 from grader.collect import GPU, Check, Ending
@@ -116,7 +116,7 @@ class Reporter:
             diagnoses=diagnoses,
             conventions=[verdict.words] if verdict.words and not verdict.fatal else [],
             adjustments=adjustments,
-            flags=_flags(session, calls),
+            flags=[*_flags(session, calls), *suspicion.flags(sources)],
             sources=source.texts(sources, self.assignment.settings),
             output=session.output,
             sandbox=SandboxInfo(level=self.circumstances.level, layers=list(session.layers)),
