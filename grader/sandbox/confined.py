@@ -13,6 +13,7 @@ import signal
 import socket
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ START_SECONDS = 30.0
 GRACE_SECONDS = 0.5
 """For a child that has closed its channel to end by itself."""
 KEPT_OUTPUT = 20_000
+KILLED = "SIGKILL"
 
 
 class ConfinedSandbox:
@@ -85,7 +87,8 @@ class ConfinedSession:
     ) -> Call:
         name = function or (self.loaded.entry.name if self.loaded.entry else "")
         started = time.perf_counter()
-        got = self._ask(calls.request(args, kwargs, device, cotangents, name), self.limits.call_seconds)
+        frame = calls.request(args, kwargs, device, cotangents, name)
+        got = self._unless_killed(lambda: self._ask(frame, self.limits.call_seconds))
         base = Call(args, kwargs, device, cotangents=cotangents, seconds=time.perf_counter() - started)
         return replace(base, failure=got) if isinstance(got, Failure) else calls.understand(base, got)
 
@@ -100,23 +103,44 @@ class ConfinedSession:
     def _ask(self, frame: bytes, seconds: float) -> calls.Answer | Failure:
         """One request to a living, loaded child within `seconds` and what is left for the submission."""
         if self.channel is None and not self.lost:
+            before = len(self.printed)
             self._load()
+            del self.printed[before:]  # what loading prints was heard the first time
         if self.channel is None:
             return Failure("timeout", "total", "") if not self.lost else Failure("closed", "", "")
         return self._exchange(frame, seconds)
+
+    def _unless_killed(self, attempt: Callable[[], calls.Answer | Failure]) -> calls.Answer | Failure:
+        """What the attempt gives; made again, as if for the first time, when somebody else killed the child.
+
+        The kernel kills when the whole machine is short of memory, and people kill too: neither is the student's
+        doing. Who kills himself, or really needs too much, does so again.
+        """
+        spent, printed = self.spent, len(self.printed)
+        got = attempt()
+        if not isinstance(got, Failure) or got.type != KILLED:
+            return got
+        self.spent = spent
+        del self.printed[printed:]
+        return attempt()
 
     def _load(self) -> Loaded:
         """Start a child and load the submission in it. A death while loading is a Problem of the student's."""
         if self.limits.total_seconds <= self.spent:
             return _lost(Failure("timeout", "total", ""), self.limits.total_seconds)
-        self._start()
         packer = wire.Packer()
         message = {
             "units": msgspec.to_builtins(self.sources.units),
             "entry": msgspec.to_builtins(self.sandbox.settings.entry),
             "files": [[path, packer.tensor(_bytes(data))] for path, data in self.sources.files.items()],
         }
-        got = self._exchange(packer.frame(message), self.limits.load_seconds)
+        frame = packer.frame(message)
+
+        def load() -> calls.Answer | Failure:
+            self._start()
+            return self._exchange(frame, self.limits.load_seconds)
+
+        got = self._unless_killed(load)
         if isinstance(got, Failure):
             return _lost(got, self.limits.load_seconds)
         try:
@@ -253,7 +277,7 @@ def _named(death: Death) -> Failure:
     if death.signal == signal.SIGXCPU:
         return Failure("timeout", "", "")
     if death.signal == signal.SIGKILL:
-        return Failure("memory", "SIGKILL", "")  # we did not kill it: the kernel's out-of-memory killer did
+        return Failure("memory", KILLED, "")  # we did not kill it: the kernel's out-of-memory killer did
     if death.signal:
         return Failure("crash", signal.Signals(death.signal).name, "")
     return Failure("closed", "", f"exit status {death.exit}")
