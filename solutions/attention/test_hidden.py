@@ -17,8 +17,9 @@ from grader.errors import GraderFault
 
 SIZES = Sizes()
 BY_KEY, BY_FEATURE = ("query", "key"), ("query", "feature")
-NOTICEABLE = 0.02
-"""A weight that cannot vanish by rounding, however coarse: so that a verdict on zeros is only on zeros."""
+NOTICEABLE, MOST = 0.02, 0.9
+"""Which keys should surely have a weight, and how many of them must. A mask too many hides far more than a tenth;
+scores gone wild make a few weights vanish, and that is for other checks to say."""
 EXTRA_OPS = 2
 """How many operations more a larger input may need: a library may take another route for it."""
 
@@ -107,7 +108,7 @@ def test_row_sum(student, device):
 
 @points(16, gpu=4, hint=MASK_HINT)
 def test_causal_zero(student, reference, device):
-    """A key that the mask hides has a weight of exactly 0, and no other key has."""
+    """A key that the mask hides has a weight of exactly 0, and the other keys have more."""
     Q, K, V = qkv(SIZES)
     for form in some(device, "causal mask, float", "padding mask, int", "random mask, bool", "no mask"):
         mask = mask_of(form, SIZES)
@@ -117,7 +118,8 @@ def test_causal_zero(student, reference, device):
             if mask is not None:
                 expect.zero(weights, mask == 0, name="The weight of a hidden key", axes=BY_KEY)
             seen = reference(Q, K, V, mask)[1] > NOTICEABLE
-            expect.true(bool((weights[seen] > 0).all()), "A key that the query may look at has no weight above 0.")
+            share = float((weights[seen] > 0).double().mean())
+            expect.true(share > MOST, "Keys that the query may look at have no weight above 0.")
 
 
 @points(20, gpu=5, hint=NUMBERS_HINT)
