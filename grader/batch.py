@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import platform
 import time
@@ -143,10 +144,7 @@ def _marker_body(plan: Plan) -> Callable[[Zygote, Channel], None]:
     """What each marker process runs: the only code here that touches `solutions/`."""
 
     def body(zygote: Zygote, channel: Channel) -> None:
-        def submissions() -> Iterator[Submission]:
-            while (message := channel.receive()) is not None:
-                yield _decode_submission(message)
-
+        inbox = Inbox(channel)
         try:
             renderer = Renderer(plan.template_dirs)
             sandbox = ConfinedSandbox(zygote, plan.assignment.settings, gpu=plan.real_device)
@@ -155,16 +153,38 @@ def _marker_body(plan: Plan) -> Callable[[Zygote, Channel], None]:
             def deliver(report: Report) -> None:
                 final = plan.policy(report)
                 store(plan.out, final, renderer)
-                channel.send(_encode(Done(grade=grades.grade(final))))
+                inbox.answer(_encode(Done(grade=grades.grade(final))))
 
-            one.run(submissions(), deliver)
+            one.run(inbox, deliver)
         except SandboxError:
             raise  # main sees this marker die, starts another, and tries the submission again
+        except ConnectionError:
+            pass  # main has gone
         except GraderError as error:
-            channel.receive()
-            channel.send(_encode(Done(fault=str(error), exit_status=error.exit_status)))
+            with contextlib.suppress(ConnectionError):
+                inbox.answer(_encode(Done(fault=str(error), exit_status=error.exit_status)))
 
     return body
+
+
+class Inbox:
+    """The submissions that come over a channel, to be iterated over once; each is answered before the next comes."""
+
+    def __init__(self, channel: Channel) -> None:
+        self.channel = channel
+        self.unanswered = False
+
+    def __iter__(self) -> Iterator[Submission]:
+        while (message := self.channel.receive()) is not None:
+            self.unanswered = True
+            yield _decode_submission(message)
+
+    def answer(self, data: bytes) -> None:
+        """Answer the submission at hand; when nothing could even begin, the first that comes."""
+        if not self.unanswered:
+            self.channel.receive()
+        self.channel.send(data)
+        self.unanswered = False
 
 
 def store(out: RunDirectory, report: Report, renderer: Renderer) -> None:

@@ -68,7 +68,7 @@ class RunDirectory:
 
     def reports(self) -> Iterator[Report]:
         """Every stored report in the order of their ids. Raises UsageError naming a file that can't be read."""
-        for path in sorted((self.path / RESULTS).glob("*.json")):
+        for path in sorted((self.path / RESULTS).glob("[!.]*.json")):
             try:
                 yield decode(path.read_bytes())
             except (OSError, msgspec.DecodeError) as error:
@@ -86,12 +86,24 @@ class RunDirectory:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the directory for this run. Raises UsageError when another run has it."""
-        with (self.path / ".lock").open("w") as file:
+        """Hold the directory for this run, and clear away the drafts of one that was killed.
+
+        Raises UsageError when another run has it, or nothing can be written there.
+        """
+        try:
+            file = (self.path / ".lock").open("w")
+        except OSError as error:
+            raise UsageError(
+                f"Nothing can be written into {self.path}: {error.strerror}. Choose another folder with --out."
+            ) from None
+        with file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 raise UsageError(
                     f"Another run is writing into {self.path}. Wait for it, or choose another folder with --out."
                 ) from None
+            for folder in (self.path, self.path / RESULTS, self.path / FEEDBACK):
+                for draft in folder.glob(".[0-9]*-*"):
+                    draft.unlink(missing_ok=True)
             yield
