@@ -29,7 +29,7 @@ class Placement:
     def place(self, tensor: Tensor, device: str) -> Tensor:
         if device == "cpu":
             return tensor
-        return tensor.to(self.real) if self.real else accelerator.to_device(tensor)
+        return accelerator.to_device(tensor, self.real) if self.real else accelerator.to_device(tensor)
 
     def fetch(self, tensor: Tensor) -> tuple[Tensor, str]:
         """(the tensor on the CPU, the device that it stands on)."""
