@@ -145,8 +145,8 @@ def _limit(policy: Policy, *, own_uid: bool) -> None:
         if number is not None:
             hard = resource.getrlimit(number)[1]
             value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-            # A second more before the kernel kills: SIGXCPU says what it was.
-            above = value + 1 if name == "RLIMIT_CPU" and hard == resource.RLIM_INFINITY else value
+            # SIGXCPU says what it was; the kernel's SIGKILL, which does not, comes long after the marker's.
+            above = value + 60 if name == "RLIMIT_CPU" and hard == resource.RLIM_INFINITY else value
             resource.setrlimit(number, (value, above))
 
 
