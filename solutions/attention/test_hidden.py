@@ -17,8 +17,8 @@ from grader.errors import GraderFault
 
 SIZES = Sizes()
 BY_KEY, BY_FEATURE = ("query", "key"), ("query", "feature")
-NOTICEABLE, MOST = 0.02, 0.9
-"""Which keys should surely have a weight, and how many of them must. A mask too many hides far more than a tenth;
+NOTICEABLE, MOST = 0.02, 0.75
+"""Which keys should surely have a weight, and how many of them must. A mask too many hides more than a quarter;
 scores gone wild make a few weights vanish, and that is for other checks to say."""
 EXTRA_OPS = 2
 """How many operations more a larger input may need: a library may take another route for it."""
