@@ -11,6 +11,7 @@ import sys
 import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 
 from grader.sandbox import kernel, landlock, seccomp
@@ -61,14 +62,19 @@ def prepare() -> Plan:
     libraries = tuple(dict.fromkeys([*_interpreter(), *_SYSTEM_LIBRARIES]))
 
     uids = _fresh_uids(missing)
-    if uids is not None:
-        notes += [
-            f"{path} lies in {closed}, which only its owner may enter. Student code runs as another user and "
-            f"can't import from there. Install Python and the packages where every user may read them."
-            for path in _interpreter()
-            for closed in _closed_folders(Path(path))
-        ]
     version = _landlock(missing)
+    closed = _closed_folders() if uids is not None else []
+    if closed:
+        reason = f"Python lies in {' and '.join(map(str, closed))}, which only the owner may enter"
+        mend = "install Python and the packages where every user may read them"
+        if version and all(folder.stat().st_uid == os.geteuid() for folder in closed):
+            # As another user, student code could import nothing. Landlock can do without another user.
+            missing.append(Missing("uid", reason, mend))
+            uids = None
+        else:
+            notes.append(
+                f"{reason}. Student code runs as another user and can't import from there. To mend it: {mend}."
+            )
     if 0 < version < 6:
         notes.append(
             f"This kernel's Landlock (version {version}) can't restrict "
@@ -96,16 +102,22 @@ def _interpreter() -> Iterator[str]:
     for prefix in {sys.base_prefix, sys.base_exec_prefix}:
         yield str(Path(prefix).resolve() / sys.platlibdir)
     yield str(Path(__file__).resolve().parent.parent)
+    torch = find_spec("torch")  # with its neighbours; not always where the interpreter keeps packages
+    if torch is not None and torch.origin:
+        yield str(Path(torch.origin).resolve().parent.parent)
 
 
-def _closed_folders(path: Path) -> Iterator[str]:
-    """The first folder on the way to `path` that other users can't enter or list, if there is one."""
-    for folder in (*reversed(path.parents), path):
-        with contextlib.suppress(OSError):
+def _closed_folders() -> list[Path]:
+    """Folders on the way to Python and its packages that other users can't enter, or can't list at the end."""
+    found: dict[Path, None] = {}
+    for path in map(Path, _interpreter()):
+        for folder in (*reversed(path.parents), path):
             needed = 0o5 if folder == path else 0o1
-            if folder.stat().st_mode & needed != needed:
-                yield str(folder)
-                return
+            with contextlib.suppress(OSError):
+                if folder.stat().st_mode & needed != needed:
+                    found[folder] = None
+                    break
+    return list(found)
 
 
 def _fresh_uids(missing: list[Missing]) -> tuple[int, int] | None:
