@@ -50,7 +50,8 @@ def report(root: Path) -> Health:
 
 
 def _sandbox(verdict: canary.Verdict) -> Iterable[str]:
-    yield f"Sandbox: level {verdict.level} - {_MEANING[verdict.level]}."
+    meaning = "honest work does not go well, so nothing is proven" if verdict.broken else _MEANING[verdict.level]
+    yield f"Sandbox: level {verdict.level} - {meaning}."
     yield f"  layers: {', '.join(verdict.layers) or 'none'}"
     attacks, controls = len(canary.attacks()), len(canary.controls())
     yield f"  attacks tried: {attacks}, stopped: {attacks - len(verdict.got)}"

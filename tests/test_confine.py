@@ -86,14 +86,26 @@ def test_broken_control_or_leaking_layer_is_level_c() -> None:
     assert leaking.unexpected == ("read a secret file",)
 
 
-def test_unreadable_python_is_explained(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Python under a private home folder can't be read by the student's process: the folder is named."""
-    library = tmp_path / "home" / "lib"
-    library.mkdir(parents=True)
-    library.parent.chmod(0o700)
-    monkeypatch.setattr(machine, "_interpreter", lambda: [str(library)])
+@pytest.mark.parametrize("ours", [True, False], ids=["our own", "somebody else's"])
+def test_unreadable_python_is_explained(ours: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Python in a private folder can't be read by another user: the folder is named, and where Landlock can do
+    without another user, there is none."""
+    home = tmp_path / "home"
+    (home / "lib").mkdir(parents=True)
+    home.chmod(0o700)
+    for folder in (tmp_path, *list(tmp_path.parents)[:-2]):
+        folder.chmod(folder.stat().st_mode | 0o1)
+    monkeypatch.setattr(machine, "_interpreter", lambda: [str(home / "lib")])
     monkeypatch.setattr(machine, "_fresh_uids", lambda missing: machine.HIGH_IDS)
-    assert any(str(library) in note and "only its owner" in note for note in machine.prepare().notes)
+    monkeypatch.setattr(machine, "_landlock", lambda missing: 6)
+    monkeypatch.setattr("os.geteuid", lambda: home.stat().st_uid + (not ours))
+    plan = machine.prepare()
+    if ours:
+        assert "uid" not in plan.layers
+        assert str(home) in plan.missing[0].reason
+    else:
+        assert "uid" in plan.layers
+        assert any(str(home) in note and "install Python" in note for note in plan.notes)
 
 
 def test_child_never_runs_less_confined_than_promised() -> None:
