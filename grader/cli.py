@@ -205,6 +205,7 @@ def gradescope() -> None:
 )
 @click.option(
     "--secret",
+    "secret_file",
     type=PATHS,
     default=None,
     help="Put this course secret into the zip, so that inputs are the same as at home.  [default: one derived from it]",

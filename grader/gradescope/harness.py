@@ -89,8 +89,9 @@ def set_up(tree: Tree) -> Path:
     # In this order: the grader in the zip stands before one that is installed here.
     (site / "grader.pth").write_text("\n".join([str(source), *packages]) + "\n", encoding="utf-8")
     subprocess.run([python, "-m", "compileall", "-q", source / "grader", source / "course"], check=False)
-    for path in [source / "course", *(source / "course").rglob("*")]:
-        path.chmod(0o700 if path.is_dir() else 0o600)
+    for name, folders, plain in (("course", 0o700, 0o600), ("grader", 0o755, 0o644), ("templates", 0o755, 0o644)):
+        for path in (source / name, *(source / name).rglob("*")):
+            path.chmod(folders if path.is_dir() else plain)
     for folder in (tree.root, source):
         folder.chmod(0o711)
     return python
