@@ -17,7 +17,7 @@ from tests import course
 
 SECRET = "a-course-secret-that-no-student-may-see"
 STAFF = "words that stand only in the hidden checks"
-SLOW = "import time\ndef double(x):\n    time.sleep(0.8)\n    return x * 2\n"
+SLOW = "import time\ndef double(x):\n    time.sleep(60)\n    return x * 2\n"
 OTHER = "def double(x):\n    return 'words of another student'\n"
 
 pytestmark = pytest.mark.skipif(
@@ -56,7 +56,8 @@ def holds(pid: int, *needles: str) -> list[str]:
 def test_no_process_that_a_student_descends_from_holds_a_secret(tmp_path: Path) -> None:
     """The root zygote, its zygotes and the student's process hold neither the course secret, nor the hidden checks, nor
     another student's code; the marker holds the checks, so that the search is known to find what is there."""
-    assert course.make(tmp_path, hidden=course.HIDDEN + f"\nNOTE = {STAFF!r}\n")
+    patient = course.SETTINGS.replace("call_seconds = 1", "call_seconds = 90").replace("= 6", "= 90")
+    assert course.make(tmp_path, hidden=course.HIDDEN + f"\nNOTE = {STAFF!r}\n", settings=patient)
     work = tmp_path / "work"
     for name, code in (("adam", OTHER), ("zoe", SLOW)):
         (work / name).mkdir(parents=True)
