@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
-import signal
 import socket
 import sys
 import time
@@ -27,14 +26,14 @@ from grader.errors import GraderError, GraderFault, IntakeError, SandboxError, U
 from grader.ground import ground, refuse_below
 from grader.marker import Marker
 from grader.pool import TRIES, Channel
+from grader.processes import adopting, prefer_as_victim
 from grader.reporting import Circumstances
 from grader.results import CheckResult, Report, total
-from grader.sandbox import confine, kernel
+from grader.sandbox import confine
 from grader.sandbox.confined import ConfinedSandbox
 from grader.sandbox.zygote import Zygote, close_all_but
 from grader.submission import Submission
 
-_PR_SET_CHILD_SUBREAPER = 36
 _OUT_OF_TIME = "The time of the whole run was over before this check ended."
 _DIED = "The process that marks ended before this check did."
 NOTHING = "Nothing that could be graded was handed in. Hand in {files}."
@@ -80,19 +79,14 @@ def mark(task: Task) -> Report:
     """The report of the submission. All that the student's code started has ended when this returns.
 
     Raises UsageError for a wrong configuration, GraderFault when not even the checks could be listed in time.
-    Meant for a process of its own: at its end it kills everything that this process has ever started.
     """
-    adopt_orphans()
-    with ground(task.assignment, task.device) as base:
+    with ground(task.assignment, task.device) as base, adopting():
         refuse_below(base, task.floor)
         prefer_as_victim(base.root.pid)
         submission = task.identify(read(task.folder, task.assignment))
         circumstances = Circumstances(task.secret(), base.canary.level, base.device)
         confine.shield()
-        try:
-            return _supervise(task, base.root, submission, circumstances, real=base.real)
-        finally:
-            end_everything()
+        return _supervise(task, base.root, submission, circumstances, real=base.real)
 
 
 def read(folder: Path, assignment: Assignment) -> Submission:
@@ -213,42 +207,3 @@ def _tell(
 
 def _as_error(said: Said) -> GraderError:
     return UsageError(said.fault) if said.exit_status == UsageError.exit_status else GraderFault(said.fault)
-
-
-# --- processes ---
-
-
-def adopt_orphans() -> None:
-    """From now on, whatever this process's descendants leave behind becomes its own child, where it can be found."""
-    if kernel.LINUX:
-        kernel.prctl(_PR_SET_CHILD_SUBREAPER, 1)
-
-
-def prefer_as_victim(pid: int) -> None:
-    """Let the kernel, when memory runs out, choose among what this process forks before it chooses us."""
-    with contextlib.suppress(OSError):
-        Path(f"/proc/{pid}/oom_score_adj").write_text("800", encoding="ascii")
-
-
-def end_everything() -> None:
-    """Kill and bury all descendants of this process. Nothing can escape once `adopt_orphans` was called."""
-    while pids := descendants(os.getpid()):
-        for pid in pids:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
-        with contextlib.suppress(ChildProcessError):
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
-        time.sleep(0.002)
-
-
-def descendants(pid: int) -> list[int]:
-    """The processes below `pid` that have not been buried yet; nothing where there is no /proc."""
-    parents: dict[int, int] = {}
-    for entry in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError, ValueError):
-            parents[int(entry.parent.name)] = int(entry.read_text().rpartition(")")[2].split()[1])
-    found = {pid}
-    while more := {child for child, parent in parents.items() if parent in found} - found:
-        found |= more
-    return sorted(found - {pid})

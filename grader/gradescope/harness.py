@@ -19,11 +19,11 @@ import venv
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from grader.errors import UsageError
 from grader.gradescope.tree import Tree
-from grader.single import adopt_orphans, descendants, end_everything
+from grader.processes import adopting, descendants
 
 REMOVED = ("START_SSHD", "AUTHENTICATION_TOKEN", "GRADER_SECRET")
 """Variables that `run_autograder` does not see; ours only so that it can't depend on it."""
@@ -117,39 +117,42 @@ def lay_out(tree: Tree, submission: Path, metadata: dict[str, Any]) -> None:
 def start(tree: Tree, python: Path, timeout: float) -> Ran:
     """Run `run_autograder` once and read its results, as the harness does.
 
-    At the deadline only the direct child is killed, and its results are replaced by a zero. For a process of its own:
-    it kills all that it has started, at the end.
+    At the deadline only the direct child is killed, and its results are replaced by a zero. What it leaves running is
+    counted and killed here; on the service the container ends.
     """
-    adopt_orphans()
     environment = {name: value for name, value in os.environ.items() if name not in REMOVED}
     environment |= {"TIMEOUT_SECONDS": f"{timeout:g}", "GRADER_PYTHON": str(python), "SUBMISSION_URL": "none"}
     environment.pop("GRADER_CLEAN", None)
     log = tree.results.parent / "stdout"
     started = time.monotonic()
-    with log.open("wb") as out:
-        try:
-            child = subprocess.Popen(
-                [str(tree.root / "run_autograder")],
-                cwd=tree.root,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise UsageError(f"run_autograder can't be started: {error.strerror}.") from None
+    with adopting(), log.open("wb") as out:
+        before = len(descendants(os.getpid()))
+        child = _run(tree.root, environment, out)
         with _Watch(child.pid) as watch:
             timed_out = _wait(child, timeout)
-    seconds = time.monotonic() - started
-    left = len(descendants(os.getpid()))
-    end_everything()
+        seconds = time.monotonic() - started
+        left = len(descendants(os.getpid())) - before
     if timed_out:
         words = f"Your submission timed out. It took longer than {timeout:g} seconds to run."
         tree.write({"score": 0.0, "output": words})
     raw = tree.results.read_bytes() if tree.results.is_file() else None
     text = log.read_text(encoding="utf-8", errors="replace")
     return Ran(child.returncode, timed_out, seconds, text, raw, left, watch.peak_mb)
+
+
+def _run(folder: Path, environment: dict[str, str], out: BinaryIO) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            [str(folder / "run_autograder")],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise UsageError(f"run_autograder can't be started: {error.strerror}.") from None
 
 
 def _wait(child: subprocess.Popen[bytes], timeout: float) -> bool:
