@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from pathlib import Path
-
 import msgspec
 import pytest
+from instructor import PAGE, follow
 
 from grader.assignment import Convention, Late, Limits, Settings, load
 from grader.audit import audit
@@ -15,10 +12,6 @@ from grader.entry import Entry
 from grader.errors import AssignmentError
 from grader.new import new
 from grader.release import release
-
-ROOT = Path(__file__).parent.parent
-PAGE = ROOT / "docs" / "adding-an-assignment.md"
-BLOCK = re.compile(r"^(?P<fence>`{3,})(?P<kind>\w+)(?: title=(?P<title>\S+))?\n(?P<text>.*?)^(?P=fence)$", re.M | re.S)
 
 
 def test_both_halves_are_written(tmp_path):
@@ -47,31 +40,14 @@ def test_nothing_is_overwritten(tmp_path):
     assert not (tmp_path / "assignments").exists()
 
 
-def blocks() -> Iterator[tuple[str, str, str]]:
-    """(kind, title, text) of each fenced block of the page."""
-    for match in BLOCK.finditer(PAGE.read_text(encoding="utf-8")):
-        yield match["kind"], match["title"] or "", match["text"]
-
-
-def follow(root: Path) -> None:
-    """Do what the page says, in order, up to the release."""
-    for kind, title, text in blocks():
-        if title:
-            (root / title).write_text(text, encoding="utf-8")
-        elif kind == "sh":
-            for command in text.strip().split("\n"):
-                if command == "grader new layer_norm":
-                    new("layer_norm", root)
-                elif command.startswith("rm "):
-                    for path in (root / command.removeprefix("rm ").removesuffix("/*")).iterdir():
-                        path.unlink()
-
-
 def test_the_pages_example_is_complete(tmp_path):
     """Following the page gives an assignment that releases without a leak and whose audit finds no fault."""
-    follow(tmp_path)
+    assert follow(tmp_path) == [
+        "grader audit layer_norm",
+        "grader grade layer_norm solutions/layer_norm/sample_class",
+    ]
     assignment = load("layer_norm", tmp_path)
-    release(assignment)
+    assert release(assignment, check=True) == []
     starter = (assignment.public / "layer_norm.py").read_text(encoding="utf-8")
     assert "raise NotImplementedError" in starter
     assert "centred" not in starter

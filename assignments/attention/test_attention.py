@@ -13,6 +13,8 @@ from grader.checks import expect, points
 ROUNDING = 1e-5
 """More than what float32 rounds off at these sizes, and far less than what a wrong formula is off by."""
 TABLE = ("query", "key")
+SCALE = "Divide the scores by the square root of d_k, the last dimension of Q. Mix V with the weights."
+MASK = "Before the softmax, put minus infinity where the mask is 0. Keep what masked_fill returns."
 
 
 def cases() -> Iterator[tuple[str, Tensor, Tensor, Tensor, Tensor | None]]:
@@ -51,8 +53,7 @@ def test_masked_keys_get_nothing(student):
         if mask is not None:
             with expect.case(words):
                 _, weights = student(Q, K, V, mask)
-                hint = "Before the softmax, put minus infinity where the mask is 0. Keep what masked_fill returns."
-                expect.zero(weights, mask == 0, name="The weight", axes=TABLE, hint=hint)
+                expect.zero(weights, mask == 0, name="The weight", axes=TABLE, hint=MASK)
 
 
 @points(1)
@@ -62,5 +63,5 @@ def test_same_as_pytorch(student):
         with expect.case(words):
             output, _ = student(Q, K, V, mask)
             expected = F.scaled_dot_product_attention(Q, K, V, attn_mask=None if mask is None else mask != 0)
-            hint = "Divide the scores by the square root of d_k, the last dimension of Q."
+            hint = SCALE if mask is None else MASK
             expect.close(output, expected, bound=ROUNDING, name="The output", axes=("query", "feature"), hint=hint)
