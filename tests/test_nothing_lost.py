@@ -1,0 +1,251 @@
+"""Whatever is killed, full or forbidden: finished results stay, and the same command ends as if nothing had been."""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from bench.disturb import descendants, kill_one
+from grader import assignment as assignments
+from grader.assignment import Late
+from grader.decisions import Manual
+from grader.errors import GraderError, UsageError
+from grader.ground import Ground, ground
+from grader.policy import Policy
+from grader.results import total
+from grader.run_directory import RunDirectory, write
+from tests import class_runs, course
+from tests.class_runs import grade, handed_in, timeless
+
+COUNT = 6
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("course")
+    course.make(place)
+    return place
+
+
+@pytest.fixture(scope="module")
+def base(root: Path) -> Iterator[Ground]:
+    with ground(assignments.load("double", root), "auto") as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return handed_in(tmp_path_factory.mktemp("work"), COUNT)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(root: Path, base: Ground, work: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("undisturbed")
+    assert grade(root, work, out, base).faults == []
+    return out
+
+
+def test_grading_twice_gives_the_same_bytes_but_for_times(
+    root: Path, base: Ground, work: Path, undisturbed: Path, tmp_path: Path
+) -> None:
+    """Results, pages and grade sheet are equal, with one marker or with several."""
+    grade(root, work, tmp_path, base, jobs=1)
+    assert timeless(tmp_path) == timeless(undisturbed)
+
+
+def test_the_same_command_again_grades_only_what_is_missing_or_changed(
+    root: Path, base: Ground, tmp_path: Path
+) -> None:
+    """A result that was lost and work that was changed are graded; the others' files are not even touched."""
+    work, out = handed_in(tmp_path / "work", 3), tmp_path / "out"
+    grade(root, work, out, base)
+    kept = RunDirectory(out).result("s0002")
+    before = kept.stat().st_mtime_ns
+    RunDirectory(out).result("s0000").unlink()
+    (work / "s0001" / "double.py").write_text(course.RIGHT)
+    outcome = grade(root, work, out, base)
+    assert (outcome.kept, len(outcome.grades)) == (1, 3)
+    assert kept.stat().st_mtime_ns == before
+    assert RunDirectory(out).load("s0001").score == 10  # type: ignore[union-attr]
+
+
+def test_fresh_and_a_changed_assignment_grade_all_again(root: Path, base: Ground, tmp_path: Path) -> None:
+    """With --fresh, or with another hidden check, nothing old is kept."""
+    work, out = handed_in(tmp_path / "work", 1), tmp_path / "out"
+    assert [grade(root, work, out, base).kept for _ in range(2)] == [0, 1]
+    assert grade(root, work, out, base, fresh=True).kept == 0
+    changed = course.make(tmp_path / "course", hidden=course.HIDDEN.replace("@points(4)", "@points(5)"))
+    assert grade(root, work, out, base, assignment=changed).kept == 0
+
+
+def test_a_changed_policy_is_put_on_without_running_student_code(
+    root: Path, base: Ground, work: Path, tmp_path: Path
+) -> None:
+    """All are kept from before; only adjustments and score are new, on pages and sheet too; and back again."""
+    grade(root, work, tmp_path, base)
+    before = timeless(tmp_path)
+    rules = Policy(late=Late(), manual={"s0001": [Manual(1.5, "Explained it in person.")]})
+    outcome = grade(root, work, tmp_path, base, policy=rules)
+    assert (outcome.kept, outcome.adjusted) == (COUNT, 1)
+    report = RunDirectory(tmp_path).load("s0001")
+    assert report is not None
+    assert report.score == total(report.checks, []) + 1.5
+    assert "Explained it in person." in RunDirectory(tmp_path).feedback("s0001", ".md").read_text()
+    assert grade(root, work, tmp_path, base).adjusted == 1
+    assert timeless(tmp_path) == before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_processes_killed_at_random_cost_nothing(root: Path, base: Ground, tmp_path: Path, seed: int) -> None:
+    """Sandbox children, their zygotes and markers are killed while the class is graded: the run ends complete."""
+    work, quiet, out = handed_in(tmp_path / "work", 4 * COUNT), tmp_path / "quiet", tmp_path / "out"
+    grade(root, work, quiet, base)
+    plan = class_runs.plan(root, work, out, base)
+    dice = random.Random(seed)
+    killer = os.fork()
+    if killer == 0:
+        try:
+            ours = {os.getpid(), base.root.pid}
+            for _ in range(8):
+                time.sleep(dice.uniform(0.05, 0.25))
+                there = [pid for pid in descendants(os.getppid()) if pid not in ours]
+                if there:
+                    os.kill(dice.choice(there), signal.SIGKILL)
+        finally:
+            os._exit(0)
+    try:
+        outcome = class_runs.batch.grade(plan, base.root, lambda _: None)
+    finally:
+        os.kill(killer, signal.SIGKILL)
+        os.waitpid(killer, 0)
+    if outcome.faults:  # one submission met with three deaths: it is named, and the same command grades it
+        outcome = grade(root, work, out, base)
+    assert outcome.faults == []
+    assert timeless(out) == timeless(quiet)
+
+
+def test_a_full_disk_is_a_clear_error_and_leaves_nothing_half_written(
+    root: Path, base: Ground, work: Path, undisturbed: Path, tmp_path: Path
+) -> None:
+    """The run stops at once with the file and the reason; once there is room the same command completes it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
+    try:
+        with pytest.raises(GraderError, match="can't be written") as caught:
+            grade(root, work, tmp_path, base)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert caught.value.exit_status == 2
+    assert list((tmp_path / "results").glob("*.json")) == []
+    grade(root, work, tmp_path, base)
+    assert timeless(tmp_path) == timeless(undisturbed)
+    assert [path.name for path in tmp_path.rglob(".*")] == [".lock"]
+
+
+def test_a_folder_that_can_not_be_written_is_named() -> None:
+    """A read-only run directory ends the run with its path, not with a traceback."""
+    with tempfile.TemporaryDirectory() as name:
+        out = Path(name)
+        RunDirectory(out).create()
+        out.chmod(0o555)
+        try:
+            os.seteuid(65534 if os.geteuid() == 0 else os.geteuid())  # root may write anywhere
+            with pytest.raises(UsageError, match="Nothing can be written into") as caught, RunDirectory(out).locked():
+                pass
+            with pytest.raises(UsageError, match=r"grades\.csv can't be written"):
+                write(out / "grades.csv", "x")
+        finally:
+            os.seteuid(os.getuid())
+            out.chmod(0o755)
+    assert name in str(caught.value)
+
+
+def test_two_runs_into_one_folder_are_refused(tmp_path: Path) -> None:
+    """The second says that another run is writing there; when that has ended, the folder is free."""
+    first, second = RunDirectory(tmp_path), RunDirectory(tmp_path)
+    with (
+        first.locked(),
+        pytest.raises(UsageError, match="Another run"),
+        second.locked(),
+    ):
+        pass
+    with second.locked():
+        pass
+
+
+def test_the_drafts_of_a_killed_run_are_no_results(tmp_path: Path, undisturbed: Path) -> None:
+    """What a killed process had half written is never read as a result, and is cleared away."""
+    report = RunDirectory(undisturbed).load("s0000")
+    assert report is not None
+    run = RunDirectory(tmp_path)
+    run.create()
+    write(run.result("s0000"), msgspec.json.encode(report))
+    (tmp_path / "results" / ".4711-s0001.json").write_text('{"schema": 1, "assi')
+    assert [one.submission.id for one in run.reports()] == ["s0000"]
+    with run.locked():
+        assert sorted(path.name for path in (tmp_path / "results").iterdir()) == ["s0000.json"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT], ids=["killed", "ctrl-c"])
+def test_a_command_that_was_stopped_goes_on_where_it_was(
+    how: signal.Signals, root: Path, work: Path, undisturbed: Path, tmp_path: Path
+) -> None:
+    """Main itself is killed or interrupted twice; nothing is left running, and the same command completes the run."""
+    words = class_runs.command(root, work, tmp_path, "--jobs", "2")
+    dice = random.Random(how)
+    for _ in range(2):
+        running = subprocess.Popen(
+            words, env=class_runs.environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        deadline = time.monotonic() + 60
+        seen = len(list((tmp_path / "results").glob("*.json")))
+        while len(list((tmp_path / "results").glob("*.json"))) <= seen and time.monotonic() < deadline:
+            time.sleep(0.02)
+        time.sleep(dice.uniform(0, 0.1))
+        below = descendants(running.pid)
+        running.send_signal(how)
+        told, _ = running.communicate(timeout=60)
+        if how == signal.SIGINT and running.returncode:
+            assert running.returncode == 1
+            assert "Everything finished is kept" in told
+            assert "Traceback" not in told
+        gone = time.monotonic() + 10
+        while any(Path(f"/proc/{pid}").exists() for pid in below) and time.monotonic() < gone:
+            time.sleep(0.05)
+        assert not [pid for pid in below if Path(f"/proc/{pid}").exists()]
+    done = class_runs.run(words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert timeless(tmp_path) == timeless(undisturbed)
+
+
+@pytest.mark.slow
+def test_the_command_survives_kills_of_everything_below_it(
+    root: Path, work: Path, undisturbed: Path, tmp_path: Path
+) -> None:
+    """Whichever of its processes die, also the root zygote: the command, repeated, ends equal."""
+    words = class_runs.command(root, work, tmp_path, "--jobs", "2")
+    dice = random.Random(7)
+    for _ in range(4):
+        running = subprocess.Popen(
+            words, env=class_runs.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        while running.poll() is None:
+            time.sleep(dice.uniform(0.2, 0.5))
+            kill_one(running.pid, dice)
+        if running.returncode == 0:
+            break
+    done = class_runs.run(words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert timeless(tmp_path) == timeless(undisturbed)
