@@ -45,11 +45,12 @@ def report(root: Path) -> Health:
         return Health((f"Sandbox: does not start. {error}", *_machine()), sound=False)
     finally:
         zygote.close()
-    lines = (*_sandbox(verdict), "", *_secrets(root, verdict), *_machine())
+    lines = (*sandbox_lines(verdict), "", *_secrets(root, verdict), *_machine())
     return Health(lines, sound=verdict.level != "C")
 
 
-def _sandbox(verdict: canary.Verdict) -> Iterable[str]:
+def sandbox_lines(verdict: canary.Verdict) -> Iterable[str]:
+    """The verdict in words: level, layers, what was tried, what is missing and how to get it."""
     meaning = "honest work does not go well, so nothing is proven" if verdict.broken else _MEANING[verdict.level]
     yield f"Sandbox: level {verdict.level} - {meaning}."
     yield f"  layers: {', '.join(verdict.layers) or 'none'}"
@@ -109,7 +110,7 @@ def matrix() -> list[str]:
             works = [_honest(zygote, chosen) for chosen in sets]
     finally:
         zygote.close()
-    return list(_drawn(sets, table, works))
+    return list(drawn(sets, table, works))
 
 
 def _available(zygote: Zygote) -> tuple[str, ...]:
@@ -133,7 +134,8 @@ def _honest(zygote: Zygote, layers: frozenset[str]) -> bool:
         session.close()
 
 
-def _drawn(sets: list[frozenset[str]], table: dict[str, list[bool]], works: list[bool]) -> Iterable[str]:
+def drawn(sets: list[frozenset[str]], table: dict[str, list[bool]], works: list[bool]) -> Iterable[str]:
+    """The matrix as lines of text: a row an attack, a column a set of layers, and whether honest work goes well."""
     names = [[layer for layer in LAYERS if layer in chosen and layer != "rlimits"] for chosen in sets]
     width = max(map(len, table))
     yield "Which attacks still get something with which layers (x: it does). Limits are on in all but the first column."

@@ -27,7 +27,10 @@ _WAYS = (
     (r"\b(?:currentframe|f_back|f_globals|f_locals|tb_frame|gi_frame)\b", "looks at the functions that called it"),
     (r"__(?:globals|subclasses|code|closure|builtins)__", "looks inside functions and classes that are not its own"),
     (r"\b(?:import|from)\s+(?:ctypes|cffi|socket|subprocess|multiprocessing|signal|resource|mmap)\b", "imports {0}"),
-    (r"\bos\s*\.\s*(?:_exit|fork\w*|kill\w*|exec\w+|spawn\w+|system|popen|dup2?|abort|ptrace)\b", "uses {0}"),
+    (
+        r"\bos\s*\.\s*(?:_exit|fork\w*|kill\w*|exec\w+|spawn\w+|system|popen|dup2?|abort|close(?:range)?|fstat|write|read)\b",
+        "uses {0}",
+    ),
     (r"/proc/|/dev/shm|/autograder|test_hidden|run_autograder", "names {0}"),
     (r"\bsetattr\s*\(\s*torch\b|^\s*torch(?!\.backends\b)(?:\.\w+)+\s*=(?!=)", "replaces a part of the library"),
 )

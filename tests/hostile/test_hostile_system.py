@@ -63,6 +63,23 @@ def test_what_remains_in_other_settings(become: Callable[[], object], remaining:
     assert json.loads(confined.in_child(body)) == remaining
 
 
+@as_root
+def test_own_modules_work_without_landlock() -> None:
+    """Where Landlock is missing no file can be opened, but a submission's own modules can still be imported."""
+    source = "from helper import twice\n\n\ndef attack(world):\n    return twice(21)\n"
+
+    def body(_: int) -> bytes:
+        confined.without_landlock()
+        root = arena.start_zygote()
+        session = arena.open_source(root, source, files={"helper.py": b"def twice(x):\n    return 2 * x\n"})
+        call = session.call(({},), {})
+        session.close()
+        root.close()
+        return repr((call.output, call.failure)).encode()
+
+    assert confined.in_child(body) == b"(42, None)"
+
+
 def test_honest_work_goes_on(root: Zygote, world: arena.World) -> None:
     """Beside all attacks an honest submission still computes, imports, reads its own files and prints."""
     source = """

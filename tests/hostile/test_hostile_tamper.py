@@ -78,6 +78,15 @@ def test_honest_work_is_not_hurt(reports: dict[str, Report]) -> None:
     assert reports["zeros"].score == 6
 
 
+@pytest.mark.parametrize(
+    "name", ["01_patch_comparisons", "02_walk_frames", "06_exit_with_success", "07_forge_on_channel"]
+)
+def test_reaching_out_is_flagged(name: str, reports: dict[str, Report]) -> None:
+    """Staff see which lines of a submission reach for the machinery around it; honest work has no such flag."""
+    assert "reaches-out" in {flag.id for flag in reports[name].flags}
+    assert not reports["first"].flags
+
+
 def test_files_beside_the_submission(root: Zygote, double: Assignment, world: arena.World) -> None:
     """14. conftest.py, sitecustomize.py, pytest.ini or a torch.py of one's own change nothing on the trusted side."""
     trick = f"open('/tmp/{world.word}-imported', 'w').write('x')\n"
