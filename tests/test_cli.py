@@ -1,0 +1,188 @@
+"""The command line: real work for right use, one clear message for wrong use, never a traceback."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from grader.__main__ import main
+from tests import course
+
+
+def grader(*arguments: object, root: Path | None = None, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run the command as a user does."""
+    where = ["--root", str(root)] if root else []
+    command = [sys.executable, "-m", "grader", *where, *map(str, arguments)]
+    environment = {**os.environ, "COLUMNS": "200", "OMP_NUM_THREADS": "1"}
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False, timeout=120, env=environment)
+
+
+def here(monkeypatch: pytest.MonkeyPatch, root: Path, *arguments: object) -> int:
+    """Run the command in this process, which has torch already; the exit status."""
+    monkeypatch.setenv("GRADER_CLEAN", "1")
+    monkeypatch.setattr(sys, "argv", ["grader", "--root", str(root), *map(str, arguments)])
+    monkeypatch.chdir(root)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    return int(ended.value.code or 0)
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
+    """A course of three, graded once."""
+    root = tmp_path_factory.mktemp("course")
+    course.make(root)
+    work = {
+        "ada": course.RIGHT,
+        "bob": "def double(x):\n    return x * 3\n",
+        "çelik": "import time\ndef double(x):\n    while True: time.sleep(0.01)\n",
+    }
+    for name, code in work.items():
+        (root / "work" / name).mkdir(parents=True)
+        (root / "work" / name / "double.py").write_text(code)
+    return root, grader("grade", "double", root / "work", "--out", root / "run", root=root)
+
+
+def test_a_class_is_graded(graded: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+    """Everybody has a result, two pages and a line in grades.csv; the exit status says that the work was done."""
+    root, done = graded
+    assert done.returncode == 0, done.stderr
+    with (root / "run" / "grades.csv").open(encoding="utf-8") as file:
+        scores = {line["submission"]: line["score"] for line in csv.DictReader(file)}
+    assert scores["ada"] == "10"
+    assert scores["bob"] == "6"
+    assert set(scores.values()) == {"10", "6", "0"}
+    for name in scores:
+        assert json.loads((root / "run" / "results" / f"{name}.json").read_text())["max_score"] == 10
+        assert (root / "run" / "feedback" / f"{name}.html").stat().st_size > 1000
+        assert (root / "run" / "feedback" / f"{name}.md").is_file()
+    assert "<html" in (root / "run" / "index.html").read_text()
+    assert json.loads((root / "run" / "run.json").read_text())["assignment"] == "double"
+
+
+def test_the_table_names_students_scores_and_reasons(graded: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+    """The terminal shows who got what and why, and where the reports are."""
+    _, done = graded
+    assert "6/10" in done.stdout
+    assert "values" in done.stdout
+    assert "should be" in done.stdout
+    assert "feedback" in done.stdout
+
+
+def test_the_same_command_again_keeps_what_is_done(graded: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+    """Nothing is graded twice: the second run keeps all three results, byte for byte."""
+    root, _ = graded
+    before = {path.name: path.read_bytes() for path in (root / "run" / "results").iterdir()}
+    again = grader("grade", "double", root / "work", "--out", root / "run", root=root)
+    assert "3 of them kept" in again.stdout
+    assert {path.name: path.read_bytes() for path in (root / "run" / "results").iterdir()} == before
+
+
+def test_one_check_can_be_replayed(graded: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+    """Staff see one check again: inputs, answer and verdict."""
+    root, _ = graded
+    done = grader("replay", root / "run", "bob", "values", root / "work", root=root)
+    assert done.returncode == 0, done.stderr
+    assert "argument 1: tensor" in done.stdout
+    assert "should be" in done.stdout
+
+
+def test_feedback_is_written_again_without_student_code(
+    graded: tuple[Path, subprocess.CompletedProcess[str]],
+) -> None:
+    """Pages come back from the stored results; staff's go into a folder of their own."""
+    root, _ = graded
+    (root / "run" / "feedback" / "ada.html").unlink()
+    assert grader("feedback", root / "run", root=root).returncode == 0
+    assert (root / "run" / "feedback" / "ada.html").is_file()
+    assert grader("feedback", root / "run", "--for", "staff", root=root).returncode == 0
+    assert (root / "run" / "staff" / "ada.html").is_file()
+
+
+def test_a_broken_check_is_told_and_is_exit_status_1(tmp_path: Path) -> None:
+    """A fault of the grader's is not hidden: the student keeps the points' denominator, staff get status 1."""
+    course.make(tmp_path, hidden=course.HIDDEN.replace("student(torch.randn(5))", "1 / 0"))
+    (tmp_path / "ada.py").write_text(course.RIGHT)
+    done = grader("grade", "double", tmp_path / "ada.py", "--out", tmp_path / "run", root=tmp_path)
+    assert done.returncode == 1
+    assert "a check broke" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_help_starts_without_torch() -> None:
+    """`grader --help` and each verb's help answer without importing torch."""
+    code = "import sys; from grader.cli import cli\ntry: cli(['grade', '--help'])\nfinally: assert 'torch' not in sys.modules"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "Usage" in done.stdout
+    assert "AssertionError" not in done.stderr
+
+
+WRONG = {
+    "no such assignment": (("grade", "nothing", "x"), "no assignment 'nothing'"),
+    "a path that is not there": (("grade", "double", "missing"), "does not exist"),
+    "an empty folder": (("grade", "double", "empty"), "empty"),
+    "a folder that is no run": (("feedback", "empty"), "run.json"),
+    "an unknown format": (("grade", "double", "work", "--from", "floppy"), "floppy"),
+    "a file that is not there": (("check", "double", "missing.py"), "not a file"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "words"), WRONG.values(), ids=WRONG)
+def test_wrong_use_is_one_message_and_status_2(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    words: str,
+) -> None:
+    """What, where, how to mend it; never a traceback."""
+    course.make(tmp_path)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "ada.py").write_text(course.RIGHT)
+    assert here(monkeypatch, tmp_path, *arguments) == 2
+    told = capsys.readouterr().err
+    assert words in told
+    assert "Traceback" not in told
+    assert len(told.strip().splitlines()) <= 4
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('title = "Twice a tensor"', "title = 3", "title: Expected `str`, got `int`"),
+        ("call_seconds = 1", "call_secs = 1", "call_secs"),
+        ("[entry]", "[entry", "not valid TOML"),
+        ('function = "double"', "", "function"),
+    ],
+)
+def test_a_wrong_setting_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], old: str, new: str, words: str
+) -> None:
+    """A mistake in assignment.toml is told with the file, the key and what was expected."""
+    course.make(tmp_path)
+    path = tmp_path / "assignments" / "double" / "assignment.toml"
+    path.write_text(path.read_text().replace(old, new))
+    assert here(monkeypatch, tmp_path, "check", "double", "x.py") == 2
+    told = capsys.readouterr().err
+    assert str(path) in told
+    assert words in told
+
+
+def test_public_checks_never_pass_for_the_mark(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`grader check` shows what is not right, and says that these are the public checks."""
+    course.make(tmp_path)
+    (tmp_path / "mine.py").write_text("def double(x):\n    return x * 3\n")
+    assert here(monkeypatch, tmp_path, "check", "double", "mine.py") == 0
+    shown = capsys.readouterr().out
+    assert "public checks" in shown
+    assert "not yet" in shown
+    assert "should be" in shown
