@@ -17,7 +17,7 @@ from grader.assignment import Assignment
 from grader.cells import NOTEBOOK, SCRIPT
 from grader.errors import AssignmentError
 from grader.master import master_path, read_master
-from grader.strip import Stripped, strip
+from grader.strip import Stripped, refuse_leaks, strip
 
 _INCLUDE = re.compile(r"# include (?P<name>[\w.]+)")
 _BADGE = "https://colab.research.google.com/assets/colab-badge.svg"
@@ -30,11 +30,15 @@ def release(assignment: Assignment, check: bool = False) -> list[Path]:
     With `check` nothing is written. Raises AssignmentError: the master has a fault or would give a solution away
     (names file, cell and line), or, with `check`, a starter is not what the master gives now.
     """
-    cells = strip(read_master(master_path(assignment)))
+    master = read_master(master_path(assignment))
+    cells = strip(master)
     starters = {
         assignment.public / f"{assignment.name}.py": script(cells).encode(),
         assignment.public / f"{assignment.name}.ipynb": notebook(assignment, cells).encode(),
     }
+    for path in sorted(assignment.public.glob("*")):
+        if path.suffix in {".py", ".md"} and path not in starters:
+            refuse_leaks(path, master)
     old = [path for path, data in starters.items() if not path.is_file() or path.read_bytes() != data]
     if check and old:
         paths = " and ".join(str(path) for path in old)

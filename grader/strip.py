@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from grader.cells import STAFF, Cell
 from grader.errors import AssignmentError
@@ -51,16 +52,49 @@ def strip(cells: Iterable[Cell]) -> list[Stripped]:
     Raises AssignmentError naming file, cell and line: a region that is not closed, closed twice or nested; a
     marker that no rule of the dialect removes; a line of a solution that stands somewhere else as well.
     """
-    cells = list(cells)
-    pieces = [(cell, list(_RULES[cell.dialect](cell))) for cell in cells if not _staff_only(cell)]
-    pieces = [(cell, lines) for cell, lines in pieces if lines]
-    _refuse_leaks(cells, pieces)
+    pieces = _pieces(cells)
+    _refuse_left_overs(pieces)
+    hidden = _hidden(pieces)
     result = []
     for cell, lines in pieces:
-        source = "\n".join(line.text for line in lines if not line.secret)
-        if source.strip() or not any(line.secret for line in lines):
+        shown = [line for line in lines if not line.secret]
+        for line in shown if cell.kind == "code" else ():
+            if place := hidden.get(_substance(line.text)):
+                raise AssignmentError(f"{cell.place(line.number)}: {_gives_away(place)}")
+        source = "\n".join(line.text for line in shown)
+        if source.strip() or len(shown) == len(lines):
             result.append(Stripped(cell, source))
     return result
+
+
+def refuse_leaks(path: Path, cells: Iterable[Cell]) -> None:
+    """Raise AssignmentError, naming the line, when the file at `path` holds a line of a solution in `cells`."""
+    hidden = _hidden(_pieces(cells))
+    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
+        if place := hidden.get(_substance(line)):
+            raise AssignmentError(f"{path}, line {number}: {_gives_away(place)}")
+
+
+def _pieces(cells: Iterable[Cell]) -> list[tuple[Cell, list[_Line]]]:
+    pieces = [(cell, list(_RULES[cell.dialect](cell))) for cell in cells if not _staff_only(cell)]
+    return [(cell, lines) for cell, lines in pieces if lines]
+
+
+def _hidden(pieces: list[tuple[Cell, list[_Line]]]) -> dict[str, str]:
+    """What each line of a solution or hidden test comes down to, and where it stands."""
+    found: dict[str, str] = {}
+    for cell, lines in pieces:
+        for line in lines:
+            if line.secret and (text := _substance(line.text)):
+                found.setdefault(text, cell.place(line.number))
+    return found
+
+
+def _gives_away(place: str) -> str:
+    return (
+        f"this line would give the solution away: the same one is in the solution at {place}. "
+        "Write it in another way, or move it into the solution."
+    )
 
 
 def _staff_only(cell: Cell) -> bool:
@@ -192,27 +226,13 @@ _RULES: dict[str, Callable[[Cell], Iterator[_Line]]] = {
 }
 
 
-def _refuse_leaks(cells: list[Cell], pieces: list[tuple[Cell, list[_Line]]]) -> None:
-    """No marker is left over, and no line of a solution stands where students see it."""
-    secrets: dict[str, str] = {}
+def _refuse_left_overs(pieces: list[tuple[Cell, list[_Line]]]) -> None:
     for cell, lines in pieces:
-        for line in lines:
-            if line.secret and (text := _substance(line.text)):
-                secrets.setdefault(text, cell.place(line.number))
-    for cell, lines in pieces:
-        for line in lines:
-            if line.secret:
-                continue
-            where = cell.place(line.number)
-            if cell.kind == "code" and _LEFT_OVER.search(line.text):
+        for line in lines if cell.kind == "code" else ():
+            if not line.secret and _LEFT_OVER.search(line.text):
                 raise AssignmentError(
-                    f"{where}: '{line.text.strip()}' would reach students: no rule for {cell.dialect} masters removes "
-                    "it. Correct the marker, or remove the line."
-                )
-            if cell.kind == "code" and (text := _substance(line.text)) in secrets:
-                raise AssignmentError(
-                    f"{where}: this line would give the solution away: the same one is in the solution at "
-                    f"{secrets[text]}. Write it in another way, or move it into the solution."
+                    f"{cell.place(line.number)}: '{line.text.strip()}' would reach students: no rule for "
+                    f"{cell.dialect} masters removes it. Correct the marker, or remove the line."
                 )
 
 

@@ -126,6 +126,16 @@ def test_what_would_leak_is_an_error_with_its_place(write, change, place):
     assert not (assignment.public / "root.py").exists()
 
 
+@pytest.mark.parametrize("name", ["README.md", "check_root.py"])
+def test_a_solution_line_in_another_public_file_is_an_error(write, name):
+    """The handout and the public checks go out with the starters, so they are looked at, too."""
+    assignment = write(PERCENT)
+    (assignment.public / name).write_text("Words.\n\n    return math.sqrt(x) + 0  # here\n", encoding="utf-8")
+    with pytest.raises(AssignmentError, match=rf"{name}, line 3: this line would give the solution away"):
+        release(assignment)
+    assert not (assignment.public / "root.py").exists()
+
+
 def test_nbgrader_masters_keep_nbgraders_rules(write):
     """Regions match anywhere in a line, hidden tests go, visible tests stay, answers without markers go whole."""
     script, cells = released(

@@ -8,7 +8,6 @@ give the mark try more.
 """
 
 import html
-import math
 import traceback
 
 import torch
@@ -45,11 +44,9 @@ def check(function):
 
 def _try(function, Q, K, V, mask):
     """None when all is well, else (message, hint, your weights, expected weights, mask) for the first problem."""
-    scores = Q @ K.mT / math.sqrt(Q.shape[-1])
-    if mask is not None:
-        scores = torch.where(mask.bool(), scores, -torch.inf)
-    expected = torch.softmax(scores, -1)
-    pytorch = F.scaled_dot_product_attention(Q, K, V, attn_mask=None if mask is None else mask.bool())
+    # the weights are what attention mixes out of an identity matrix
+    allowed, identity = None if mask is None else mask.bool(), torch.eye(K.shape[-2]).expand(*K.shape[:-1], -1)
+    pytorch, expected = (F.scaled_dot_product_attention(Q, K, X, attn_mask=allowed) for X in (V, identity))
     inputs = [None if tensor is None else tensor.clone() for tensor in (Q, K, V, mask)]
     try:
         answer = function(*inputs[:3]) if mask is None else function(*inputs)
