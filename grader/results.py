@@ -99,6 +99,8 @@ class Person(Struct, frozen=True, kw_only=True):
     name: str = ""
     email: str = ""
     section: str = ""
+    lms_id: str = ""
+    """The number that Canvas or Moodle knows the person by, when the submissions came from there."""
 
 
 class SubmissionInfo(Struct, frozen=True, kw_only=True):

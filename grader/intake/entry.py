@@ -65,6 +65,8 @@ class Draft:
     attempts: int = 0
     foreign_ids: bool = False
     """True when the people's ids are a learning system's own numbers, which no roster knows."""
+    lms_ids: list[str] = field(default_factory=list)
+    """These numbers, one a person, kept when the roster knows better ids."""
 
     def take(self, folder: Folder, prefix: str = "") -> None:
         """Add all that the folder holds; what in it was refused becomes a note, or the submission's problem."""

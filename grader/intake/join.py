@@ -9,6 +9,8 @@ from grader.results import Person
 
 def join(draft: Draft, roster: Roster) -> str:
     """Replace the draft's people by the roster's where they are found; returns the label that the id is made of."""
+    if draft.foreign_ids:
+        draft.lms_ids = [person.id for person in draft.people]
     if not roster.people:
         return draft.label
     people: list[Person] = []

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import msgspec
+
 from grader.assignment import Settings
 from grader.errors import IntakeError
 from grader.intake.attempts import settle
@@ -19,6 +21,7 @@ from grader.intake.names import fold, listed, visible
 from grader.intake.roster import Roster, read_roster
 from grader.intake.tree import Folder, Item, Unreadable
 from grader.intake.wanted import Wanted
+from grader.results import Person
 
 SOURCES = ("auto", *(form.name for form in FORMATS))
 _BESIDE = "It lies beside the submissions and belongs to none of them."
@@ -148,6 +151,13 @@ def _nothing(
     )
 
 
+def _with_lms_ids(draft: Draft) -> tuple[Person, ...]:
+    if len(draft.lms_ids) != len(draft.people):
+        return tuple(draft.people)
+    pairs = zip(draft.people, draft.lms_ids, strict=True)
+    return tuple(msgspec.structs.replace(person, lms_id=number) for person, number in pairs)
+
+
 def _entries(drafts: list[Draft], labels: dict[int, str], known: Roster) -> list[Entry]:
     ids = Ids()
     entries: list[Entry] = []
@@ -157,7 +167,7 @@ def _entries(drafts: list[Draft], labels: dict[int, str], known: Roster) -> list
         entries.append(
             Entry(
                 id=ids.give(visible(labels[id(draft)])),
-                people=tuple(draft.people),
+                people=_with_lms_ids(draft),
                 files=tuple(draft.files),
                 submitted_at=draft.submitted_at,
                 notes=tuple(visible(note) for note in draft.notes),
