@@ -117,7 +117,14 @@ def test_a_broken_check_is_told_and_is_exit_status_1(tmp_path: Path) -> None:
 
 def test_help_starts_without_torch() -> None:
     """`grader --help` and each verb's help answer without importing torch."""
-    code = "import sys\nfrom grader.cli import cli\ntry: cli(['grade', '-h'])\nfinally: assert 'torch' not in sys.modules"
+    code = """
+import sys
+from grader.cli import cli
+try:
+    cli(["grade", "--help"])
+finally:
+    assert "torch" not in sys.modules
+"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "Usage" in done.stdout
     assert "AssertionError" not in done.stderr
