@@ -133,8 +133,7 @@ def _be_zygote(control: socket.socket, body: Body, warm: Callable[[], None]) -> 
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the owner's to handle; its socket closes when it ends
         close_all_but(control.fileno())
         warm()
-        gc.collect()
-        gc.freeze()
+        gc.freeze()  # children must not walk, and so copy, what they share
         _serve(control, body)
     except BaseException as error:  # nothing above may take over in a forked process
         os.write(2, f"grader: a zygote stopped: {error!r}\n".encode())
