@@ -252,3 +252,30 @@ def gradescope_simulate(archive: Path, submission: Path, **options: Any) -> None
     from grader.gradescope.simulate import simulate
 
     raise SystemExit(simulate(archive, submission, **options))
+
+
+@cli.command()
+@click.argument("run", type=PATHS)
+@click.argument("kind", type=click.Choice(["canvas", "moodle", "csv"]))
+@click.option("--into", type=PATHS, default=None, help="A downloaded sheet: only its grade cells are changed.")
+@click.option("-o", "--output", type=PATHS, default=None, help="Write here, and leave the downloaded sheet as it is.")
+@click.option("--column", default="", help="Heading of the grade column.  [default: the assignment's title, or Grade]")
+@click.option("--heading", "headings", multiple=True, metavar="KEY=NAME", help="What a column is called in this sheet.")
+@click.option("--encoding", default="", help="The sheet's encoding, where it is not found out rightly.")
+@click.option("--scale/--no-scale", default=None, help="What to do where the sheet's maximum is another one.")
+@click.option(
+    "--decimal", type=click.Choice([".", ","]), default=None, help="Decimal sign.  [default: the sheet's own]"
+)
+@click.option("--missing", is_flag=True, help="Also write the 0 of those who handed nothing in.")
+@click.option(
+    "--feedback/--no-feedback", default=True, show_default=True, help="Fill a feedback column if there is one."
+)
+@click.option("--phase", type=click.Choice(["before_due", "after_due", "published"]), default="published")
+def export(run: Path, kind: Any, **options: Any) -> None:
+    """Write the grades of a run as a sheet, or into a downloaded one."""
+    from grader.export import Manner
+    from grader.export import export as write
+
+    names = ("scale", "decimal", "missing", "feedback", "phase")
+    manner = Manner(**{name: value for name in names if (value := options.pop(name)) is not None})
+    write(run, kind, manner=manner, **options)

@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Iterable
 
+from grader import sheet as sheet_cells
 from grader.results import Person, Report, Struct
 from grader.text import clean
 
@@ -68,5 +69,4 @@ def sheet(grades: Iterable[Grade]) -> str:
 
 def harmless(cell: str) -> str:
     """The cell, with an apostrophe before what a spreadsheet would take for a formula."""
-    plain = clean(cell, 1000)
-    return f"'{plain}" if plain.lstrip(" \t\r\n").startswith(("=", "+", "-", "@")) else plain
+    return sheet_cells.harmless(clean(cell, 1000))
