@@ -90,10 +90,17 @@ def audit(assignment: Assignment, *, jobs: int | None = None) -> Audit:
     one, two = singles(assignment, loaded), list(pairs(loaded.bank))
     count = jobs or _cores()
 
-    def share(number: int) -> Share:
-        return Trials(assignment, loaded, one[number::count], two[number::count]).run()
+    def first(number: int) -> Share:
+        return Trials(assignment, loaded, one[number::count]).run()
 
-    shares = _in_forks(share, count)
+    shares = _in_forks(first, count)
+    known = {outcome.name: outcome.failed for part in shares for outcome in part.outcomes}
+
+    def second(number: int) -> Share:
+        return Trials(assignment, loaded, two[number::count], known).run()
+
+    if two:
+        shares += _in_forks(second, count)
     order = {candidate.name: index for index, candidate in enumerate((*one, *two))}
     outcomes = sorted((o for part in shares for o in part.outcomes), key=lambda outcome: order[outcome.name])
     checks = shares[0].checks

@@ -39,6 +39,8 @@ class Candidate:
     """Gives the function anew, as one that remembers things would be for each submission."""
     loses: tuple[str, ...] = ()
     """Ids of the checks that a right one fails by intention."""
+    parts: tuple[str, ...] = ()
+    """Of a pair: the names of the two."""
 
 
 def singles(assignment: Assignment, staff: Staff) -> list[Candidate]:
@@ -69,7 +71,8 @@ def pairs(bank: Bank | None) -> Iterator[Candidate]:
     for one, other in itertools.combinations(bank.misconceptions if bank else (), 2):
         if not set(one.knobs) & set(other.knobs):
             assert bank is not None
-            yield Candidate(f"{one.id} + {other.id}", "pair", _same(bank.variant(one.id, other.id)))
+            names = (one.id, other.id)
+            yield Candidate(" + ".join(names), "pair", _same(bank.variant(*names)), parts=names)
 
 
 def spoken(name: str) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -93,26 +94,31 @@ class Trials:
     """The candidates of one process."""
 
     def __init__(
-        self, assignment: Assignment, staff: Staff, candidates: Sequence[Candidate], both: Sequence[Candidate]
+        self,
+        assignment: Assignment,
+        staff: Staff,
+        candidates: Sequence[Candidate],
+        known: Mapping[str, Collection[str]] | None = None,
     ) -> None:
+        """`known`: name -> checks that it failed. Of a pair they are tried first, and the first that fails will do."""
         self.assignment = assignment
         self.staff = staff
         self.candidates = candidates
-        self.both = both
+        self.known = known or {}
         self.share = Share()
         self._asked: list[Call] = []
 
     def run(self) -> Share:
         """Collect the checks once and try everything."""
-        collect(self.assignment.hidden_checks, Checks(self.staff.in_double, self._work))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # wrong code draws warnings; here it is wrong on purpose
+            collect(self.assignment.hidden_checks, Checks(self.staff.in_double, self._work))
         return self.share
 
     def _work(self, checks: Checks) -> None:
         self.share.checks = [CheckInfo(check.id, check.title, check.worth) for check in checks.checks]
-        self.share.outcomes += [self._judge(checks, candidate) for candidate in self.candidates]
-        dear_first = sorted(checks.checks, key=lambda check: (check.device != "cpu", -check.worth))
-        for candidate in self.both:
-            if not self._caught(checks, dear_first, candidate):
+        for candidate in self.candidates:
+            if candidate.kind != "pair" or not self._caught(checks, candidate):
                 self.share.outcomes.append(self._judge(checks, candidate))
 
     def _inputs(self, checks: Checks) -> list[Call]:
@@ -150,8 +156,10 @@ class Trials:
             for check in checks.checks
         }
 
-    def _caught(self, checks: Checks, order: Sequence[Check], candidate: Candidate) -> bool:
+    def _caught(self, checks: Checks, candidate: Candidate) -> bool:
         session = self._session(candidate)
+        suspects = {name for part in candidate.parts for name in self.known.get(part, ())}
+        order = sorted(checks.checks, key=lambda check: (check.id not in suspects, check.device != "cpu", -check.worth))
         verdicts = (self._run(checks, check, session, candidate, SECRETS[0], [], impatient=True) for check in order)
         return any(status == "failed" for status, _ in verdicts)
 
