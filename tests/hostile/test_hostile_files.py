@@ -301,10 +301,9 @@ def test_monstrous_notebooks(name: str, root: Zygote) -> None:
     sources = source.units([SourceFile("work.ipynb", MONSTERS[name])], arena.settings())
     if sources.problem is None:
         session = arena.open_sources(root, sources)
-        assert session.loaded.entry is None
-        assert session.loaded.problems
-        assert all(problem.kind != "malformed" for problem in session.loaded.problems)
         session.close()
+        assert session.loaded.entry is None
+        assert all(problem.kind != "malformed" for problem in session.loaded.problems)
     else:
         assert sources.problem.message.endswith((".", ")"))
 

@@ -7,7 +7,7 @@ import torch
 
 
 def attack(world):
-    for size in (16, 256, 4096, 65536, 1 << 20):
+    for size in (16, 256, 4096, 65536):
         for _ in range(20):
             if world["number"] + 1 in torch.empty(size, dtype=torch.float64).tolist():
                 return size
