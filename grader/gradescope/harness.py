@@ -28,7 +28,7 @@ from grader.processes import adopting, descendants
 REMOVED = ("START_SSHD", "AUTHENTICATION_TOKEN", "GRADER_SECRET")
 """Variables that `run_autograder` does not see; ours only so that it can't depend on it."""
 SCRIPTS = ("setup.sh", "run_autograder")
-SAMPLE_SECONDS = 0.05
+SAMPLE_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
