@@ -279,3 +279,17 @@ def export(run: Path, kind: Any, **options: Any) -> None:
     names = ("scale", "decimal", "missing", "feedback", "phase")
     manner = Manner(**{name: value for name in names if (value := options.pop(name)) is not None})
     write(run, kind, manner=manner, **options)
+
+
+@cli.command()
+@click.argument("run_a", type=PATHS)
+@click.argument("run_b", type=PATHS)
+@click.option(
+    "--csv", "csv_file", type=PATHS, default=None, help="Write the changes here, with a note for each student."
+)
+@click.option("--html", "html_file", type=PATHS, default=None, help="Write them as a page.")
+def compare(run_a: Path, run_b: Path, **files: Any) -> None:
+    """Show whose mark changed between two runs, which checks changed it, and why."""
+    from grader.compare_report import show
+
+    show(run_a, run_b, **files)

@@ -66,6 +66,10 @@ class RunDirectory:
         except (OSError, msgspec.DecodeError):
             return None
 
+    def submissions(self) -> list[str]:
+        """The ids of all stored results, in order."""
+        return sorted(path.name.removesuffix(".json") for path in (self.path / RESULTS).glob("[!.]*.json"))
+
     def reports(self) -> Iterator[Report]:
         """Every stored report in the order of their ids. Raises UsageError naming a file that can't be read."""
         for path in sorted((self.path / RESULTS).glob("[!.]*.json")):
