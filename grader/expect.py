@@ -129,12 +129,15 @@ def close(
     want = want.expand(got.shape) if want.dim() == 0 else want
     shape(got, tuple(want.shape), name=name, hint=hint)
     limit = torch.as_tensor(bound, dtype=torch.float64).expand(got.shape)
-    excess = (got - want).abs() / limit.clamp_min(torch.finfo(torch.float64).tiny)
+    difference = (got - want).abs()
+    measure = gauge.get()
+    if measure is None and bool((difference <= limit).all()):
+        return  # the usual end; a comparison with NaN is false, so everything odd goes on below
+    excess = difference / limit.clamp_min(torch.finfo(torch.float64).tiny)
     same = (got == want) | (got.isnan() & want.isnan())
     # a NaN or infinity on one side only is infinitely wrong: comparisons with NaN are false, so ask the other way
     excess = torch.where(same, 0.0, torch.where(excess.isfinite(), excess, torch.inf))
     largest = float(excess.max()) if excess.numel() else 0.0
-    measure = gauge.get()
     if measure is not None:
         measure(name, largest)
     if largest <= 1.0:

@@ -46,20 +46,19 @@ def _understood(base: Call, got: Answer) -> Call:
     if "broken" in message:
         return replace(base, failure=Failure("malformed", "", "", trace=str(message["broken"])))
     if "failure" in message:
-        failure = msgspec.convert(message["failure"], Failure)
-        return replace(base, failure=failure)
+        return replace(base, failure=msgspec.convert(message["failure"], Failure))
     outputs = int(message["outputs"])
-    after = tuple(wire.pick(tensors, index) for index in message["after"])
-    if len(after) != len(base.inputs):
-        raise wire.Malformed("not as many inputs back as were sent")
+    # Only inputs that the call changed come back; each of the others is still what was sent.
+    pairs = zip(base.inputs, message["after"], strict=True)
+    after = tuple(sent if index is None else wire.pick(tensors, index) for sent, index in pairs)
     gradients = message["gradients"]
+    if gradients is not None:
+        gradients = tuple(None if index is None else wire.pick(tensors, index) for index in gradients)
     return replace(
         base,
         output=wire.value(message["output"], tensors[:outputs]),
         after=after,
-        gradients=None
-        if gradients is None
-        else tuple(None if index is None else wire.pick(tensors, index) for index in gradients),
+        gradients=gradients,
         layouts=tuple(layouts[:outputs]),
         ops={str(name)[:200]: int(count) for name, count in message["ops"].items()},
         largest=int(message["largest"]),

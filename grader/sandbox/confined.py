@@ -65,6 +65,7 @@ class ConfinedSession:
         self.pid = 0
         self.channel: socket.socket | None = None
         self.reader = -1
+        self.poller = select.poll()
         self.layers: tuple[str, ...] = ()
         self.deaths: list[Death] = []
         self.lost = False
@@ -164,6 +165,9 @@ class ConfinedSession:
         self.flood = 0
         self.pid, self.channel, self.reader = self.sandbox.zygote.fork_student({"policy": policy})
         self.channel.setblocking(False)
+        self.poller = select.poll()
+        self.poller.register(self.reader, select.POLLIN)
+        self.poller.register(self.channel, select.POLLIN)
         got = self._exchange(b"", START_SECONDS, ours=True)
         if isinstance(got, Failure):
             raise SandboxError(f"A sandbox did not start ({got.kind} {got.message}).")
@@ -197,37 +201,26 @@ class ConfinedSession:
         left = self.limits.total_seconds - self.spent
         deadline = started + (seconds if ours else min(seconds, left))
         pending = memoryview(frame)
-        prefix = bytearray()
-        header = bytearray()
-        payload = bytearray()
-        want = (0, 0)
-        poller = select.poll()
-        poller.register(self.reader, select.POLLIN)
+        buffer = bytearray()
         try:
             while True:
-                poller.register(self.channel, select.POLLIN | (select.POLLOUT if pending else 0))
+                if pending:
+                    pending = self._send(pending)
                 wait = deadline - time.monotonic()
                 if wait <= 0:
                     return self._end(Failure("timeout", "total" if seconds > left else "", ""))
-                events = dict(poller.poll(wait * 1000 + 1))
+                events = dict(self.poller.poll(wait * 1000 + 1))
                 if self.reader in events and not self._drain():
-                    poller.unregister(self.reader)
+                    self.poller.unregister(self.reader)
                 if self.flood > self.limits.output_mb << 20:
                     return self._end(Failure("output", "", ""))
-                event = events.get(self.channel.fileno(), 0)
-                if event & select.POLLOUT and pending:
-                    pending = pending[self.channel.send(pending[: 1 << 20]) :]
-                if event & (select.POLLIN | select.POLLHUP | select.POLLERR):
-                    if len(prefix) < wire.PREFIX.size:
-                        _read_into(self.channel, prefix, wire.PREFIX.size)
-                        if len(prefix) == wire.PREFIX.size:
-                            want = wire.lengths(bytes(prefix))
-                    elif len(header) < want[0]:
-                        _read_into(self.channel, header, want[0])
-                    else:
-                        _read_into(self.channel, payload, want[1])
-                    if len(prefix) == wire.PREFIX.size and len(header) == want[0] and len(payload) == want[1]:
-                        return wire.parse(header, payload)
+                if events.get(self.channel.fileno(), 0) & ~select.POLLOUT:
+                    chunk = self.channel.recv(1 << 20)
+                    if not chunk:
+                        raise EOFError
+                    buffer += chunk
+                    if wire.complete(buffer):
+                        return wire.parse(buffer)
         except wire.Malformed as error:
             return self._end(Failure("malformed", "", str(error)[:500]))
         except (EOFError, OSError):
@@ -235,6 +228,16 @@ class ConfinedSession:
         finally:
             if not ours:
                 self.spent += time.monotonic() - started
+
+    def _send(self, pending: memoryview) -> memoryview:
+        """Send what the child takes now; what is left is tried again when it takes more."""
+        assert self.channel is not None
+        try:
+            left = pending[self.channel.send(pending[: 1 << 20]) :]
+        except BlockingIOError:
+            left = pending
+        self.poller.modify(self.channel, select.POLLIN | (select.POLLOUT if left else 0))
+        return left
 
     def _drain(self) -> bool:
         """Read what the child printed; keep the first of it. False when its end is closed."""
@@ -247,15 +250,6 @@ class ConfinedSession:
         except BlockingIOError:
             return True
         return False
-
-
-def _read_into(channel: socket.socket, buffer: bytearray, size: int) -> None:
-    if len(buffer) == size:
-        return
-    chunk = channel.recv(min(size - len(buffer), 1 << 20))
-    if not chunk:
-        raise EOFError
-    buffer += chunk
 
 
 def _gone(pid: int) -> bool:

@@ -51,8 +51,8 @@ class FakeSession:
         function: str = "",
     ) -> Call:
         started = time.perf_counter()
-        message, tensors, layouts = wire.unframe(calls.request(args, kwargs, device, cotangents, function))
-        got = wire.unframe(invoke(lambda: self.function, message, tensors, layouts, self.placement))
+        message, tensors, layouts = wire.parse(bytearray(calls.request(args, kwargs, device, cotangents, function)))
+        got = wire.parse(bytearray(invoke(lambda: self.function, message, tensors, layouts, self.placement)))
         base = Call(args, kwargs, device, cotangents=cotangents, seconds=time.perf_counter() - started)
         return calls.understand(base, got)
 

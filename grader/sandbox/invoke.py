@@ -82,7 +82,7 @@ def invoke(
     count = len(tensors) - len(message["cotangents"] or ())
     with placement.on(device):
         inputs = [
-            placement.place(wire.laid_out(tensor, layout.strides), device).requires_grad_(layout.requires_grad)
+            placement.place(_own(tensor, layout), device).requires_grad_(layout.requires_grad)
             for tensor, layout in zip(tensors, layouts, strict=True)
         ]
     started = time.perf_counter()
@@ -102,9 +102,22 @@ def invoke(
     seconds = time.perf_counter() - started
     try:
         with torch.no_grad(), placement.on(device):
-            return _answer(placement, output, inputs[:count], gradients, recorder, seconds)
+            sent = zip(inputs[:count], tensors, strict=False)
+            changed = [tensor if _differs(placement.fetch(tensor)[0], before) else None for tensor, before in sent]
+            return _answer(placement, output, changed, gradients, recorder, seconds)
     except BaseException as error:
         return _failed(Failure("malformed", type(error).__name__, str(error)[:500]), started)
+
+
+def _own(tensor: Tensor, layout: Layout) -> Tensor:
+    """A copy for the student to do with as it likes, laid out as the sender's; `tensor` stays as it was sent."""
+    laid_out = wire.laid_out(tensor, layout.strides)
+    return laid_out.clone() if laid_out is tensor else laid_out
+
+
+def _differs(now: Tensor, before: Tensor) -> bool:
+    """Whether a call changed this input. One with a NaN counts as changed: the marker looks at the numbers itself."""
+    return now.shape != before.shape or now.dtype != before.dtype or not torch.equal(now, before)
 
 
 def _failed(failure: Failure, started: float) -> bytes:
@@ -115,7 +128,7 @@ def _failed(failure: Failure, started: float) -> bytes:
 def _answer(
     placement: Placement,
     output: Any,
-    inputs: list[Tensor],
+    changed: list[Tensor | None],
     gradients: list[Tensor | None] | None,
     recorder: ops.Recorder,
     seconds: float,
@@ -123,14 +136,16 @@ def _answer(
     answer = Answer(placement)
     packed = answer.value(output)
     outputs = len(answer.headers)
+
+    def numbers(tensors: list[Tensor | None]) -> list[int | None]:
+        return [None if tensor is None else answer.tensor(tensor) for tensor in tensors]
+
     return answer.frame(
         {
             "output": packed,
             "outputs": outputs,
-            "after": [answer.tensor(tensor) for tensor in inputs],
-            "gradients": None
-            if gradients is None
-            else [None if gradient is None else answer.tensor(gradient) for gradient in gradients],
+            "after": numbers(changed),
+            "gradients": None if gradients is None else numbers(gradients),
             "ops": recorder.ops,
             "largest": recorder.largest,
             "seconds": seconds,

@@ -131,55 +131,48 @@ class Packer:
 
 
 def receive(channel: socket.socket) -> tuple[dict[str, Any], list[Tensor], list[Layout]]:
-    """The next frame from a blocking channel. Raises EOFError when the other end is gone, and Malformed."""
-    header, payload = lengths(bytes(_exactly(channel, PREFIX.size)))
-    return parse(_exactly(channel, header), _exactly(channel, payload))
-
-
-def _exactly(channel: socket.socket, count: int) -> bytearray:
-    buffer = bytearray(count)
-    view = memoryview(buffer)
-    while view:
-        got = channel.recv_into(view)
-        if not got:
+    """The next frame from a blocking channel on which one frame is under way. Raises EOFError, and Malformed."""
+    buffer = bytearray()
+    while not complete(buffer):
+        chunk = channel.recv(1 << 20)
+        if not chunk:
             raise EOFError
-        view = view[got:]
-    return buffer
+        buffer += chunk
+    return parse(buffer)
 
 
-def lengths(prefix: bytes) -> tuple[int, int]:
-    """Header and payload length of a frame from its first 12 bytes. Raises Malformed beyond the bounds."""
-    header, payload = PREFIX.unpack(prefix)
+def complete(buffer: bytearray) -> bool:
+    """Whether the buffer holds a whole frame. Raises Malformed for lengths beyond the bounds, or more than a frame."""
+    if len(buffer) < PREFIX.size:
+        return False
+    header, payload = PREFIX.unpack_from(buffer)
     if header > MAX_HEADER or payload > MAX_PAYLOAD:
         raise Malformed("the frame announces more than it may hold")
-    return header, payload
+    if len(buffer) > PREFIX.size + header + payload:
+        raise Malformed("more than one frame")
+    return len(buffer) == PREFIX.size + header + payload
 
 
-def unframe(frame: bytes) -> tuple[dict[str, Any], list[Tensor], list[Layout]]:
-    """A whole frame that is already in memory. Raises Malformed."""
-    header, _ = lengths(frame[: PREFIX.size])
-    return parse(frame[PREFIX.size : PREFIX.size + header], bytearray(frame[PREFIX.size + header :]))
-
-
-def parse(header: bytes | bytearray, payload: bytearray) -> tuple[dict[str, Any], list[Tensor], list[Layout]]:
-    """A received frame as (message, contiguous CPU tensors, their layouts). Raises Malformed."""
+def parse(buffer: bytearray) -> tuple[dict[str, Any], list[Tensor], list[Layout]]:
+    """A complete frame as (message, contiguous CPU tensors, their layouts). Raises Malformed."""
+    header, _ = PREFIX.unpack_from(buffer)
+    offset = PREFIX.size + header
     try:
-        parsed = _decoder.decode(bytes(header))
+        parsed = _decoder.decode(memoryview(buffer)[PREFIX.size : offset])
     except (msgspec.DecodeError, msgspec.ValidationError, RecursionError, UnicodeDecodeError) as error:
         raise Malformed(f"bad header: {error}") from None
     if len(parsed.tensors) > MAX_TENSORS:
         raise Malformed("too many tensors")
     tensors: list[Tensor] = []
-    offset = 0
     for described in parsed.tensors:
-        tensor, offset = _tensor(described, payload, offset)
+        tensor, offset = _tensor(described, buffer, offset)
         tensors.append(tensor)
-    if offset != len(payload):
+    if offset != len(buffer):
         raise Malformed("the payload is longer than its tensors")
     return parsed.message, tensors, [described.layout for described in parsed.tensors]
 
 
-def _tensor(described: TensorHeader, payload: bytearray, offset: int) -> tuple[Tensor, int]:
+def _tensor(described: TensorHeader, buffer: bytearray, offset: int) -> tuple[Tensor, int]:
     dtype = DTYPES.get(described.dtype)
     shape = described.shape
     if dtype is None or len(shape) > 64 or len(described.strides) != len(shape):
@@ -194,9 +187,9 @@ def _tensor(described: TensorHeader, payload: bytearray, offset: int) -> tuple[T
             raise Malformed("bad shape")
         return torch.empty(shape, dtype=dtype), offset
     end = offset + count * dtype.itemsize
-    if end > len(payload):
+    if end > len(buffer):
         raise Malformed("the payload is shorter than its tensors")
-    flat = torch.frombuffer(payload, dtype=torch.uint8, count=end - offset, offset=offset)
+    flat = torch.frombuffer(buffer, dtype=torch.uint8, count=end - offset, offset=offset)
     # clone: each tensor owns aligned memory of its own, so nothing done to one reaches another
     return flat.clone().view(dtype).reshape(shape), end
 
