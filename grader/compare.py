@@ -6,7 +6,7 @@ versions, the device, the adjustments. A change without any of these is told apa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from grader.errors import UsageError
@@ -156,20 +156,24 @@ def note(one: Change, title: str, words: Words) -> str:
     if one.max_before != one.max_after:
         lines.append(words["note_maximum"].format(before=number(one.max_before), after=number(one.max_after)))
     lines += [words[key] for kind, key in _TOLD.items() if kind in one.causes]
-    for check in one.checks:
-        if check.shown and check.points_before != check.points_after:
-            lines.append(
-                words["note_check"].format(
-                    title=check.title, before=number(check.points_before), after=number(check.points_after)
-                )
-            )
+    for title_, was, now in by_title(check for check in one.checks if check.shown):
+        lines.append(words["note_check"].format(title=title_, before=number(was), after=number(now)))
     unseen = [check for check in one.checks if not check.shown]
     if unseen:
-        was, is_now = sum(check.points_before for check in unseen), sum(check.points_after for check in unseen)
-        lines.append(words["note_unseen"].format(before=number(was), after=number(is_now)))
+        was, now = sum(check.points_before for check in unseen), sum(check.points_after for check in unseen)
+        lines.append(words["note_unseen"].format(before=number(was), after=number(now)))
     lines += [words["note_gone"].format(points=f"{old.points:+g}", reason=old.reason) for old in one.gone]
     lines += [words["note_new"].format(points=f"{new.points:+g}", reason=new.reason) for new in one.new]
     return "\n".join(lines)
+
+
+def by_title(checks: Iterable[CheckChange]) -> list[tuple[str, float, float]]:
+    """(title, points before, points after) of those that gave other points; a check on two devices is one line."""
+    sums: dict[str, tuple[float, float]] = {}
+    for check in checks:
+        was, now = sums.get(check.title, (0.0, 0.0))
+        sums[check.title] = (was + check.points_before, now + check.points_after)
+    return [(title, was, now) for title, (was, now) in sums.items() if was != now]
 
 
 def _checks(old: Report, new: Report) -> Iterator[CheckChange]:

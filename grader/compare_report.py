@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from grader.compare import Change, Comparison, compare, note
+from grader.compare import Change, Comparison, by_title, compare, note
 from grader.render import content_security_policy, environment, read_source, template_error
 from grader.results import Person
 from grader.run_directory import RunDirectory, write
@@ -25,7 +25,7 @@ COLUMNS = (
     *("submission", "id", "name", "email", "before", "after", "change", "max_before", "max_after"),
     *("checks", "why", "note"),
 )
-SHOWN = 60
+SHOWN, SHOWN_CHECKS = 60, 4
 
 
 def show(run_a: Path, run_b: Path, *, csv_file: Path | None = None, html_file: Path | None = None) -> None:
@@ -56,7 +56,9 @@ def as_csv(found: Comparison, words: Words) -> str:
 def as_html(found: Comparison, words: Words) -> str:
     """The page for staff: who, how much, why, and the note for each."""
     engine = environment(with_built_in(()))
-    style = Markup(read_source(engine, "page.css") + read_source(engine, "index.css"))
+    style = Markup(
+        read_source(engine, "page.css") + read_source(engine, "index.css") + read_source(engine, "compare.css")
+    )
     shared = common(found.changed)
     rows = [
         {
@@ -67,9 +69,8 @@ def as_html(found: Comparison, words: Words) -> str:
             "difference": signed(one.difference),
             "down": one.difference < 0,
             "checks": [
-                f"{clean(check.title, 300)}: {number(check.points_before)} → {number(check.points_after)}"
-                f" ({check.before or 'not there'} → {check.after or 'not there'})"
-                for check in one.checks
+                f"{clean(title, 300)}: {number(before)} → {number(after)}"
+                for title, before, after in by_title(one.checks)
             ],
             "why": [clean(words_, 600) for words_ in one.causes.values() if words_ not in shared],
             "unexplained": one.unexplained,
@@ -111,9 +112,11 @@ def common(changed: list[Change]) -> list[str]:
     return [words for words in changed[0].causes.values() if all(words in one.causes.values() for one in changed)]
 
 
-def check_words(one: Change) -> str:
-    """ "rows 0 → 8, parity 20 → 0"."""
-    return ", ".join(f"{check.id} {number(check.points_before)} → {number(check.points_after)}" for check in one.checks)
+def check_words(one: Change, most: int = 1000) -> str:
+    """ "rows 0 → 8, parity 20 → 0", and how many more there are beyond `most`."""
+    words = [f"{check.id} {number(check.points_before)} → {number(check.points_after)}" for check in one.checks[:most]]
+    more = len(one.checks) - most
+    return ", ".join(words) + (f" and {more} more" if more > 0 else "")
 
 
 def signed(points: float) -> str:
@@ -135,7 +138,7 @@ def _print(console: Console, found: Comparison) -> None:
             f"{number(one.before)}/{number(one.max_before)}",
             f"{number(one.after)}/{number(one.max_after)}",
             signed(one.difference),
-            escape(for_terminal(check_words(one), 200)),
+            escape(for_terminal(check_words(one, SHOWN_CHECKS), 300)),
             escape(for_terminal("; ".join(why), 300)),
         )
     if found.changed:
