@@ -8,6 +8,7 @@ from pathlib import Path
 
 from jinja2 import TemplateError as JinjaError
 from markupsafe import Markup
+from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -27,6 +28,8 @@ GROUPS: tuple[tuple[Kind, str], ...] = (
     ("pair", "Pairs of misconceptions that no check caught"),
 )
 CAUGHT, MEANT, PASSED = "●", "○", "·"
+WIDEST = 52
+"""Columns for a candidate's name in a terminal."""
 
 
 def show(audit: Audit, console: Console) -> None:
@@ -93,7 +96,7 @@ def _mark(outcome: Outcome, check: str) -> str:
 
 
 def _legend(audit: Audit) -> Table:
-    table = Table(title="Checks", title_justify="left")
+    table = Table(title="Checks", title_justify="left", box=box.SIMPLE)
     table.add_column("no.", justify="right")
     table.add_column("check")
     for column in ("points", "catches", "alone"):
@@ -104,16 +107,20 @@ def _legend(audit: Audit) -> Table:
     return table
 
 
-def _matrix(audit: Audit, title: str, rows: Sequence[Outcome]) -> Table:
-    table = Table(title=f"{title} ({CAUGHT} fails the check)", title_justify="left", padding=(0, 0), pad_edge=True)
-    table.add_column("", overflow="ellipsis", no_wrap=True, max_width=60)
-    for number in range(1, len(audit.checks) + 1):
-        table.add_column(str(number), justify="center", min_width=2)
+def _matrix(audit: Audit, title: str, rows: Sequence[Outcome]) -> Text:
+    """One line a candidate, one sign a check, under the checks' numbers."""
+    width = min(WIDEST, max(len(_short(outcome.name)) for outcome in rows))
+    numbers = [f"{number:2}" for number in range(1, len(audit.checks) + 1)]
+    text = Text()
+    text.append(f"{title} ({CAUGHT} fails the check, {MEANT} fails it by intention)\n", style="bold")
+    for digit in (0, 1):
+        text.append(" " * (width + 2) + "".join(number[digit] for number in numbers) + "\n", style="dim")
     for outcome in rows:
-        style = "yellow" if outcome.survived else ""
-        marks = (_mark(outcome, check.id) for check in audit.checks)
-        table.add_row(Text(_short(outcome.name)), *marks, style=style)
-    return table
+        name = _short(outcome.name)
+        name = name if len(name) <= width else name[: width - 1] + "…"
+        marks = "".join(_mark(outcome, check.id) for check in audit.checks)
+        text.append(f"{name:{width}}  {marks}\n", style="yellow" if outcome.survived else "")
+    return text
 
 
 def _short(name: str) -> str:
@@ -122,14 +129,13 @@ def _short(name: str) -> str:
 
 
 def _margins(margins: Sequence[Margin]) -> Table:
-    table = Table(
-        title="Errors in units of the tolerance: right answers below 1, wrong ones above", title_justify="left"
-    )
-    table.add_column("check")
-    table.add_column("compared")
-    table.add_column("largest right", justify="right")
-    table.add_column("smallest wrong", justify="right")
-    table.add_column("which was", overflow="ellipsis", no_wrap=True, max_width=40)
+    title = "Errors in units of the tolerance: the largest right one, the smallest wrong one"
+    table = Table(title=title, title_justify="left", box=box.SIMPLE, padding=(0, 1, 0, 0))
+    table.add_column("check", no_wrap=True)
+    table.add_column("compared", overflow="ellipsis", no_wrap=True, max_width=26)
+    for column in ("right", "wrong"):
+        table.add_column(column, justify="right", no_wrap=True)
+    table.add_column("which wrong one", overflow="ellipsis", no_wrap=True)
     for margin in margins:
         gauge = margin.gauge
         table.add_row(
