@@ -34,7 +34,7 @@ class Placement:
     def fetch(self, tensor: Tensor) -> tuple[Tensor, str]:
         """(the tensor on the CPU, the device that it stands on)."""
         if accelerator.is_emulated(tensor):
-            return accelerator.to_host(tensor.detach()), "gpu"
+            return accelerator.to_host(tensor), "gpu"
         if self.real and tensor.device.type == torch.device(self.real).type:
             return tensor.detach().cpu(), "gpu"
         return tensor, tensor.device.type
@@ -80,11 +80,10 @@ def invoke(
     """Run one requested call (see `calls.request`) of the function that `find` gives; the reply as a frame."""
     device = message["device"]
     count = len(tensors) - len(message["cotangents"] or ())
-    with placement.on(device):
-        inputs = [
-            placement.place(_own(tensor, layout), device).requires_grad_(layout.requires_grad)
-            for tensor, layout in zip(tensors, layouts, strict=True)
-        ]
+    inputs = [
+        placement.place(_own(tensor, layout), device).requires_grad_(layout.requires_grad)
+        for tensor, layout in zip(tensors, layouts, strict=True)
+    ]
     started = time.perf_counter()
     recorder = ops.Recorder()
     gradients: list[Tensor | None] | None = None
@@ -101,7 +100,7 @@ def invoke(
         return _failed(loader.describe(error), started)
     seconds = time.perf_counter() - started
     try:
-        with torch.no_grad(), placement.on(device):
+        with torch.no_grad():
             sent = zip(inputs[:count], tensors, strict=False)
             changed = [tensor if _differs(placement.fetch(tensor)[0], before) else None for tensor, before in sent]
             return _answer(placement, output, changed, gradients, recorder, seconds)
