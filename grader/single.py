@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import signal
 import socket
 import sys
 import time
@@ -106,7 +107,7 @@ def _supervise(task: Task, root: Zygote, submission: Submission, circumstances: 
     for _ in range(TRIES):
         heard.clear()
         why = _DIED
-        channel = _start(task, root.fork_zygote(), submission, circumstances, real)
+        pid, channel = _start(task, root.fork_zygote(), submission, circumstances, real)
         try:
             for said in _listen(channel, task.deadline):
                 if said.fault:
@@ -121,6 +122,8 @@ def _supervise(task: Task, root: Zygote, submission: Submission, circumstances: 
             break
         finally:
             channel.socket.close()
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
     if blank is None:
         raise GraderFault(why)
     return _partial(blank, heard, why)
@@ -152,16 +155,20 @@ def _partial(blank: Report, heard: dict[str, CheckResult], why: str) -> Report:
 # --- the marker's process ---
 
 
-def _start(task: Task, zygote: Zygote, submission: Submission, circumstances: Circumstances, real: bool) -> Channel:
+def _start(
+    task: Task, zygote: Zygote, submission: Submission, circumstances: Circumstances, real: bool
+) -> tuple[int, Channel]:
+    """A marker's process id, and our end of its channel."""
     ours, theirs = socket.socketpair()
     sys.stdout.flush()
     sys.stderr.flush()
     gc.freeze()  # what is there already stays shared with the fork
-    if os.fork() == 0:
+    pid = os.fork()
+    if pid == 0:
         _be_marker(task, zygote, Channel(theirs), submission, circumstances, real)
     theirs.close()
     zygote.control.close()
-    return Channel(ours)
+    return pid, Channel(ours)
 
 
 def _be_marker(
