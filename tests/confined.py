@@ -85,6 +85,38 @@ def root_with(capabilities: tuple[int, ...]) -> None:
     assert libc.capset(header, (ctypes.c_uint32 * 6)(low, low, 0, high, high, 0)) == 0
 
 
+def rootless(ids: int = 65536) -> None:
+    """Root of a user namespace, as in a container that an ordinary user started."""
+    ready, mapped = os.pipe(), os.pipe()
+    parent = os.getpid()
+    helper = os.fork()
+    if helper == 0:  # outside of the namespace, where its users may be written down
+        os.read(ready[0], 1)
+        for name in ("uid_map", "gid_map"):
+            Path(f"/proc/{parent}/{name}").write_text(f"0 100000 {ids}")
+        os.write(mapped[1], b"x")
+        os._exit(0)
+    assert ctypes.CDLL(None).unshare(0x10000000) == 0  # CLONE_NEWUSER
+    os.write(ready[1], b"x")
+    os.read(mapped[0], 1)
+    os.waitpid(helper, 0)
+    os.setresgid(0, 0, 0)
+    os.setresuid(0, 0, 0)
+
+
+def user_namespaces() -> bool:
+    """Whether this machine lets root make user namespaces, which a container may refuse."""
+
+    def body(_: int) -> bytes:
+        rootless()
+        return b"yes"
+
+    try:
+        return in_child(body) == b"yes"
+    except AssertionError:
+        return False
+
+
 def without_landlock() -> None:
     """A container whose profile is older than Landlock."""
     import pyseccomp

@@ -37,6 +37,17 @@ def test_docker_is_level_a() -> None:
 
 
 @as_root
+def test_rootless_container_is_level_a() -> None:
+    """In a container that an ordinary user started, its own range of user ids is enough; with one id it is not."""
+    if not confined.user_namespaces():
+        pytest.skip("user namespaces are refused here")
+    assert confined.verdict_as(confined.rootless).level == "A"
+    alone = confined.verdict_as(lambda: confined.rootless(1))
+    assert (alone.level, alone.got, alone.broken) == ("B", (STAT,), ())
+    assert "too few user ids" in alone.missing[0].reason
+
+
+@as_root
 @pytest.mark.parametrize(
     ("become", "words"),
     [(confined.nobody, "does not run as root"), (lambda: confined.root_with(()), "without the capabilities")],

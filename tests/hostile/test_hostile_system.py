@@ -43,14 +43,18 @@ def test_attack_is_real(attack: arena.Attack, root: Zygote, world: arena.World) 
     ("become", "remaining"),
     [
         (lambda: confined.root_with(confined.DOCKER), []),
+        (confined.rootless, []),
         (lambda: confined.root_with(()), REMAIN_FOR_ORDINARY_USERS),
         (confined.nobody, REMAIN_FOR_ORDINARY_USERS),
         (confined.without_landlock, []),
     ],
-    ids=["Docker", "root without capabilities", "ordinary user", "no Landlock"],
+    ids=["Docker", "rootless container", "root without capabilities", "ordinary user", "no Landlock"],
 )
 def test_what_remains_in_other_settings(become: Callable[[], object], remaining: list[str]) -> None:
     """In a container nothing succeeds either; for an ordinary user, only what the threat model names."""
+
+    if become is confined.rootless and not confined.user_namespaces():
+        pytest.skip("user namespaces are refused here")
 
     def body(_: int) -> bytes:
         become()
