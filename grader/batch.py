@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import platform
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 import torch
 
 import grader
-from grader import dashboard, grades, intake, results, staff
+from grader import dashboard, grades, intake, results
 from grader.assignment import Assignment
-from grader.errors import GraderError, GraderFault, SandboxError
+from grader.errors import GraderError, GraderFault
 from grader.grades import Grade
-from grader.marker import Marker
-from grader.pool import Channel, Job, Pool
+from grader.pool import Job, Pool
 from grader.render import Renderer
 from grader.reporting import Circumstances
 from grader.results import Report, RunInfo, SandboxInfo
 from grader.run_directory import RunDirectory, write
-from grader.sandbox.confined import ConfinedSandbox
 from grader.sandbox.zygote import Zygote
+from grader.serving import Service
 from grader.submission import Submission
 
 
@@ -49,6 +49,8 @@ class Plan:
     circumstances: Circumstances
     jobs: int
     real_device: bool = False
+    torch: str = str(torch.__version__)
+    """The version that marks."""
     layers: tuple[str, ...] = ()
     source: str = "auto"
     roster: str = ""
@@ -70,7 +72,7 @@ class Outcome:
     faults: list[str] = field(default_factory=list)
 
 
-def grade(plan: Plan, root: Zygote, progress: Callable[[Grade | None], None]) -> Outcome:
+def grade(plan: Plan, markers: AbstractContextManager[Markers], progress: Callable[[Grade | None], None]) -> Outcome:
     """Grade everything that is not graded yet, then write the class's pages. `progress` hears of each submission.
 
     Raises UsageError for what the user can mend (a wrong assignment, a full disk), KeyboardInterrupt on Ctrl-C: in
@@ -80,25 +82,22 @@ def grade(plan: Plan, root: Zygote, progress: Callable[[Grade | None], None]) ->
     plan.out.create()
     with plan.out.locked():
         outcome = Outcome()
-        body = _marker_body(plan)
-        patience = 2 * plan.assignment.settings.limits.total_seconds + 120
-        with Pool(plan.jobs, root, body, patience=patience) as pool:
+        with markers as pool:
             for key, answer in pool.map(_jobs(plan, outcome, progress)):
-                done = Done(fault="The marker process died each time.") if answer is None else _decode(answer)
-                if done.exit_status:
-                    raise _as_error(done)
-                if done.grade is None:
-                    outcome.faults.append(f"{key}: {done.fault}")
+                told = Done(fault="The marker process died each time.") if answer is None else _decode(answer)
+                if told.exit_status:
+                    raise _as_error(told)
+                if told.grade is None:
+                    outcome.faults.append(f"{key}: {told.fault}")
                 else:
-                    outcome.grades.append(done.grade)
-                progress(done.grade)
+                    outcome.grades.append(told.grade)
+                progress(told.grade)
         write_class(plan, outcome, started)
     return outcome
 
 
 _decode = msgspec.msgpack.Decoder(Done).decode
 _encode = msgspec.msgpack.encode
-_decode_submission = msgspec.msgpack.Decoder(Submission).decode
 
 
 def _jobs(plan: Plan, outcome: Outcome, progress: Callable[[Grade | None], None]) -> Iterator[Job]:
@@ -135,56 +134,45 @@ def _still_holds(old: Report, submission: Submission, digest: str, plan: Plan) -
         and environment.seed_id == plan.circumstances.seed_id
         and environment.device == plan.circumstances.device
         and environment.grader == grader.__version__
-        and environment.torch == torch.__version__
-        and old.sandbox.level == plan.circumstances.level
+        and environment.torch == plan.torch
+        and old.sandbox.level <= plan.circumstances.level  # "A" confines best
     )
 
 
-def _marker_body(plan: Plan) -> Callable[[Zygote, Channel], None]:
-    """What each marker process runs: the only code here that touches `solutions/`."""
+class Markers(Protocol):
+    """Marks submissions somewhere: here (`Pool`) or on a cluster."""
 
-    def body(zygote: Zygote, channel: Channel) -> None:
-        inbox = Inbox(channel)
-        try:
-            renderer = Renderer(plan.template_dirs)
-            sandbox = ConfinedSandbox(zygote, plan.assignment.settings, gpu=plan.real_device)
-            one = Marker(plan.assignment, staff.load(plan.assignment), sandbox, plan.circumstances)
-
-            def deliver(report: Report) -> None:
-                final = plan.policy(report)
-                store(plan.out, final, renderer)
-                inbox.answer(_encode(Done(grade=grades.grade(final))))
-
-            one.run(inbox, deliver)
-        except SandboxError:
-            raise  # main sees this marker die, starts another, and tries the submission again
-        except ConnectionError:
-            pass  # main has gone
-        except GraderError as error:
-            with contextlib.suppress(ConnectionError):
-                inbox.answer(_encode(Done(fault=str(error), exit_status=error.exit_status)))
-
-    return body
+    def map(self, jobs: Iterable[Job]) -> Iterator[tuple[str, bytes | None]]:
+        """(key, encoded Done) as each job is done and stored; None for one that could not be done."""
 
 
-class Inbox:
-    """The submissions that come over a channel, to be iterated over once; each is answered before the next comes."""
+def here(plan: Plan, root: Zygote) -> Pool:
+    """Markers on this machine; each stores what it has graded."""
 
-    def __init__(self, channel: Channel) -> None:
-        self.channel = channel
-        self.unanswered = False
+    def answer(report: Report, renderer: Renderer) -> bytes:
+        final = plan.policy(report)
+        store(plan.out, final, renderer)
+        return done(final)
 
-    def __iter__(self) -> Iterator[Submission]:
-        while (message := self.channel.receive()) is not None:
-            self.unanswered = True
-            yield _decode_submission(message)
+    service = Service(
+        plan.assignment, plan.circumstances, plan.real_device, plan.template_dirs, answer=answer, fault=stopped
+    )
+    return Pool(plan.jobs, root, service, patience=patience(plan.assignment))
 
-    def answer(self, data: bytes) -> None:
-        """Answer the submission at hand; when nothing could even begin, the first that comes."""
-        if not self.unanswered:
-            self.channel.receive()
-        self.channel.send(data)
-        self.unanswered = False
+
+def done(report: Report) -> bytes:
+    """An encoded Done of a report."""
+    return _encode(Done(grade=grades.grade(report)))
+
+
+def stopped(error: GraderError) -> bytes:
+    """An encoded Done that ends the run."""
+    return _encode(Done(fault=str(error), exit_status=error.exit_status))
+
+
+def patience(assignment: Assignment) -> float:
+    """Seconds after which a marker that has not answered is stuck."""
+    return 2 * assignment.settings.limits.total_seconds + 120
 
 
 def store(out: RunDirectory, report: Report, renderer: Renderer) -> None:
@@ -205,7 +193,7 @@ def write_class(plan: Plan, outcome: Outcome, started: float) -> None:
         assignment=plan.assignment.name,
         title=plan.assignment.settings.title,
         grader=grader.__version__,
-        torch=str(torch.__version__),
+        torch=plan.torch,
         python=platform.python_version(),
         seed_id=plan.circumstances.seed_id,
         sandbox=SandboxInfo(level=plan.circumstances.level, layers=list(plan.layers)),
@@ -231,7 +219,7 @@ def _reports(plan: Plan, outcome: Outcome) -> Iterator[Report]:
             yield report
 
 
-def _as_error(done: Done) -> GraderError:
-    error = GraderFault(done.fault)
-    error.exit_status = done.exit_status
+def _as_error(told: Done) -> GraderError:
+    error = GraderFault(told.fault)
+    error.exit_status = told.exit_status
     return error

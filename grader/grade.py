@@ -104,7 +104,7 @@ def _with_progress(plan: Plan, base: Ground, console: Console) -> Outcome:
         def show(one: Grade | None) -> None:
             progress.update(task, advance=1, name=clean(one.name, 40) if one else "", refresh=True)
 
-        return batch.grade(plan, base.root, show)
+        return batch.grade(plan, batch.here(plan, base.root), show)
 
 
 def _show(console: Console, plan: Plan, outcome: Outcome) -> None:

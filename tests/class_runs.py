@@ -49,7 +49,8 @@ def plan(root: Path, submissions: Path, out: Path, base: Ground, **options: Any)
 
 def grade(root: Path, submissions: Path, out: Path, base: Ground, **options: Any) -> Outcome:
     """Grade in this process."""
-    return batch.grade(plan(root, submissions, out, base, **options), base.root, lambda _: None)
+    made = plan(root, submissions, out, base, **options)
+    return batch.grade(made, batch.here(made, base.root), lambda _: None)
 
 
 def command(root: Path, submissions: Path, out: Path, *more: str) -> list[str]:

@@ -17,6 +17,7 @@ import pytest
 
 from bench.disturb import descendants, kill_one
 from grader import assignment as assignments
+from grader import batch
 from grader.assignment import Late
 from grader.decisions import Manual
 from grader.errors import GraderError, UsageError
@@ -125,7 +126,7 @@ def test_processes_killed_at_random_cost_nothing(root: Path, base: Ground, tmp_p
         finally:
             os._exit(0)
     try:
-        outcome = class_runs.batch.grade(plan, base.root, lambda _: None)
+        outcome = batch.grade(plan, batch.here(plan, base.root), lambda _: None)
     finally:
         os.kill(killer, signal.SIGKILL)
         os.waitpid(killer, 0)
