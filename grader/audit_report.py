@@ -28,7 +28,7 @@ GROUPS: tuple[tuple[Kind, str], ...] = (
     ("pair", "Pairs of misconceptions that no check caught"),
 )
 CAUGHT, MEANT, PASSED = "●", "○", "·"
-WIDEST = 52
+WIDEST = 50
 """Columns for a candidate's name in a terminal."""
 
 
@@ -116,11 +116,14 @@ def _matrix(audit: Audit, title: str, rows: Sequence[Outcome]) -> Text:
     for digit in (0, 1):
         text.append(" " * (width + 2) + "".join(number[digit] for number in numbers) + "\n", style="dim")
     for outcome in rows:
-        name = _short(outcome.name)
-        name = name if len(name) <= width else name[: width - 1] + "…"
         marks = "".join(_mark(outcome, check.id) for check in audit.checks)
-        text.append(f"{name:{width}}  {marks}\n", style="yellow" if outcome.survived else "")
+        text.append(f"{_cut(_short(outcome.name), width)}  {marks}\n", style="yellow" if outcome.survived else "")
     return text
+
+
+def _cut(words: str, width: int) -> str:
+    """Exactly `width` columns."""
+    return f"{words:{width}}" if len(words) <= width else words[: width - 1] + "…"
 
 
 def _short(name: str) -> str:
@@ -128,20 +131,16 @@ def _short(name: str) -> str:
     return name.rpartition("  =>  ")[2]
 
 
-def _margins(margins: Sequence[Margin]) -> Table:
-    title = "Errors in units of the tolerance: the largest right one, the smallest wrong one"
-    table = Table(title=title, title_justify="left", box=box.SIMPLE, padding=(0, 1, 0, 0))
-    table.add_column("check", no_wrap=True)
-    table.add_column("compared", overflow="ellipsis", no_wrap=True, max_width=26)
-    for column in ("right", "wrong"):
-        table.add_column(column, justify="right", no_wrap=True)
-    table.add_column("which wrong one", overflow="ellipsis", no_wrap=True)
-    for margin in margins:
+def _margins(margins: Sequence[Margin]) -> Text:
+    """One line a comparison: the largest error of a right answer, the smallest of a wrong one, and whose it was."""
+    text = Text("Errors in units of the tolerance: the largest right one, the smallest wrong one\n", style="bold")
+    left = [f"{margin.check}: {margin.what}" for margin in margins]
+    width = min(34, max(map(len, left), default=0))
+    for words, margin in zip(left, margins, strict=True):
         gauge = margin.gauge
-        table.add_row(
-            Text(margin.check), margin.what, _times(gauge.right), _times(gauge.wrong), Text(_short(gauge.nearest))
-        )
-    return table
+        numbers = f"{_times(gauge.right):>7}  {_times(gauge.wrong):>7}"
+        text.append(f"{_cut(words, width)}  {numbers}  {_cut(_short(gauge.nearest), 25).rstrip()}\n", style="not bold")
+    return text
 
 
 def _times(error: float) -> str:

@@ -119,3 +119,37 @@ def one_hidden_key_let_through(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | N
     kept = _kept(Q, K, mask).clone()
     kept[..., -1, -1] = True
     return _attend(Q, K, V, None if mask is None else kept)
+
+
+# --- slips that hardly show: each is seen by one check, which is what that check is for ---
+
+
+def views_for_contiguous_inputs_only(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None = None) -> Answer:
+    """view() in place of reshape()."""
+    q, k, v = (x.view(x.shape) if x.is_contiguous() else x.view(-1).view(x.shape) for x in (Q, K, V))
+    return _attend(q, k, v, None if mask is None else _kept(Q, K, mask))
+
+
+def sizes_of_1_squeezed_away(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None = None) -> Answer:
+    """squeeze() without a dimension."""
+    output, weights = _attend(Q, K, V, None if mask is None else _kept(Q, K, mask))
+    return output.squeeze(), weights.squeeze()
+
+
+def noise_below_the_tolerance(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None = None) -> Answer:
+    """A random number too small for any tolerance, different in each call."""
+    output, weights = _attend(Q, K, V, None if mask is None else _kept(Q, K, mask))
+    return output + 1e-7 * output.abs() * torch.randn_like(output), weights
+
+
+def a_whiff_of_every_value(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None = None) -> Answer:
+    """Hidden values enter by a factor too small for any tolerance."""
+    output, weights = _attend(Q, K, V, None if mask is None else _kept(Q, K, mask))
+    return output + 1e-30 * V.mean(-2, keepdim=True), weights
+
+
+def one_empty_row_spoils_all(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None = None) -> Answer:
+    """A query without keys makes every row NaN."""
+    output, weights = _attend(Q, K, V, None if mask is None else _kept(Q, K, mask))
+    spoiled = weights.detach().sum() * 0
+    return output + spoiled, weights + spoiled
