@@ -15,6 +15,7 @@ from grader.collect import GPU, Checks, Ending, collect
 from grader.errors import UsageError
 from grader.sandbox.interface import Session
 from grader.sandbox.local import LocalSandbox
+from grader.staff import no_reference
 from grader.student import Student
 from grader.submission import SourceFile
 
@@ -55,7 +56,7 @@ def _run(assignment: Assignment, session: Session, console: Console) -> None:
             _print(console, one.title, ending, one.hint)
         console.print(f"{passed} of {len(shown)} public checks passed.")
 
-    collect(assignment.public_checks, Checks(_no_reference, work))
+    collect(assignment.public_checks, Checks(no_reference, work))
 
 
 def _print(console: Console, title: str, ending: Ending, hint: str) -> None:
@@ -74,7 +75,3 @@ def _starter(assignment: Assignment) -> Path:
     names = assignment.settings.files or [f"{assignment.name}.py"]
     here = [Path(name) for name in names if Path(name).is_file()]
     return here[0] if here else assignment.public / names[0]
-
-
-def _no_reference(*args: object) -> None:
-    raise UsageError("Public checks can't use the fixture `reference`: students do not have it.")

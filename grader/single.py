@@ -70,6 +70,8 @@ class Task:
     device: Literal["auto", "cpu", "gpu"] = "auto"
     floor: str = "B"
     """Refuse below this sandbox level."""
+    public: bool = False
+    """Whether the public checks are meant: they need nothing of the staff half."""
 
 
 _encode = msgspec.msgpack.encode
@@ -195,9 +197,8 @@ def _tell(
     def say(said: Said) -> None:
         channel.send(_encode(said))
 
-    marker = Marker(
-        task.assignment, staff.load(task.assignment), sandbox, circumstances, lambda result: say(Said(result=result))
-    )
+    known = staff.none() if task.public else staff.load(task.assignment)
+    marker = Marker(task.assignment, known, sandbox, circumstances, lambda result: say(Said(result=result)))
 
     def work(checks: Checks) -> None:
         say(Said(blank=marker.reporter.broken(submission, checks.checks, GraderFault(_OUT_OF_TIME))))
@@ -209,7 +210,8 @@ def _tell(
             report = marker.reporter.broken(submission, checks.checks, error)
         say(Said(report=report))
 
-    collect(task.assignment.hidden_checks, Checks(marker.staff.in_double, work))
+    path = task.assignment.public_checks if task.public else task.assignment.hidden_checks
+    collect(path, Checks(known.in_double, work))
 
 
 def _as_error(said: Said) -> GraderError:

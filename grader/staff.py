@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from grader.assignment import Assignment
-from grader.errors import AssignmentError
+from grader.errors import AssignmentError, UsageError
 from grader.master import load_reference
 from grader.misconception import Bank, Convention
 
@@ -40,6 +40,16 @@ def _double(item: Any) -> Any:
     if isinstance(item, Tensor) and item.is_floating_point():
         return item.to(torch.float64, copy=True)  # keeps the graph: a check may ask for the expected gradient
     return item
+
+
+def no_reference(*args: object, **kwargs: object) -> None:
+    """Stands for the reference where there is no staff half. Raises UsageError."""
+    raise UsageError("Public checks can't use the fixture `reference`: students do not have it.")
+
+
+def none() -> Staff:
+    """What there is without a staff half: enough for public checks."""
+    return Staff(reference=no_reference, bank=None, bounds=None, conventions=())
 
 
 def load(assignment: Assignment) -> Staff:

@@ -7,6 +7,7 @@ FOLDERS = frozenset(
         "__macosx",
         "__pycache__",
         ".git",
+        ".github",
         ".svn",
         ".hg",
         ".ipynb_checkpoints",
