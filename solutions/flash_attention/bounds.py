@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor
 
-from grader.tolerance import EXP_ROUNDINGS, SAFETY, gamma, product_bound, softmax_bound, unit_roundoff
+from grader.tolerance import EXP_ROUNDINGS, GUARD, SAFETY, gamma, product_bound, underflow, unit_roundoff
 
 SCALING = 4
 """Roundings of a score beyond those of its dot product: a rounded constant, a root, one or two products."""
@@ -29,7 +29,21 @@ def bounds(Q: Tensor, K: Tensor, V: Tensor, block_size: int) -> tuple[Tensor, Te
     reach = scores.abs().amax(-1, keepdim=True) + math.log(K.size(-2)) + 1.0  # (..., Tq, 1)
     errors = product_bound(Q, K.mT, dtype, extra=SCALING) / root + 4 * (blocks + 2) * u * reach
     weights = torch.softmax(scores, dim=-1)
-    moved = softmax_bound(weights, scores, errors, dtype, extra=MENDING * blocks)
+    moved = _moved(weights, errors, gamma(K.size(-2) + EXP_ROUNDINGS + 4 + MENDING * blocks, u) + GUARD, dtype)
     mixed = moved @ V.abs() + product_bound(weights + moved, V, dtype, extra=1)
     terms = gamma(K.size(-2) + MENDING * blocks + EXP_ROUNDINGS + 4, u)
     return SAFETY * mixed, SAFETY * (errors.amax(-1) + terms + 2 * u * (lse.abs() + reach.squeeze(-1)))
+
+
+def _moved(weights: Tensor, errors: Tensor, relative: float, dtype: torch.dtype) -> Tensor:
+    """(..., Tq, Tk): how far each weight may be off, given how far each score is, when every row has its own shift.
+
+    `grader.tolerance.softmax_bound` also allows for one shift of all rows, with which rows of much smaller scores
+    underflow. A running maximum is one of the row, so there is less to allow for here.
+    """
+    most, least = weights * errors.exp(), weights / errors.exp()
+    spread = most - least
+    high = most / (least.sum(-1, keepdim=True) + spread)
+    low = least / (most.sum(-1, keepdim=True) - spread)
+    moved = torch.maximum(high - weights, weights - low)
+    return moved + relative * (weights + moved) + (weights.size(-1) + 1) * underflow(dtype)
