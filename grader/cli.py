@@ -70,6 +70,7 @@ def cli(context: click.Context, root: Path) -> None:
     show_default=True,
     help="Refuse to grade below this sandbox level (see grader doctor).",
 )
+@click.option("--cluster", default="", metavar="ADDRESS", help="A Dask scheduler whose workers mark, or its file.")
 @click.option("--insecure", is_flag=True, help="Grade even where student code can't be confined. The results say so.")
 @click.pass_obj
 def grade(root: Path, /, **options: Any) -> None:
@@ -293,3 +294,97 @@ def compare(run_a: Path, run_b: Path, **files: Any) -> None:
     from grader.compare_report import show
 
     show(run_a, run_b, **files)
+
+
+@cli.group("github-classroom")
+def github_classroom() -> None:
+    """A template repository whose workflow runs the public checks."""
+
+
+@github_classroom.command("build")
+@click.argument("assignment")
+@click.option("-o", "--output", type=PATHS, default=None, help="A new folder.  [default: build/github-ASSIGNMENT]")
+@click.option("--torch-index", default="", envvar="GRADER_TORCH_INDEX", help="As for gradescope build.")
+@click.option("--include", type=PATHS, multiple=True, help="A file of the assignment that would be refused.")
+@click.pass_obj
+def github_classroom_build(root: Path, /, assignment: str, **options: Any) -> None:
+    """Write the files of the template repository. It holds nothing of the staff half."""
+    from grader.github_classroom import build
+
+    click.echo(build(root, assignment, **options))
+
+
+@github_classroom.command("run")
+@click.argument("assignment")
+@click.argument("folder", type=PATHS)
+@click.option("--output", type=PATHS, default=None, help="The file that GITHUB_OUTPUT names.")
+@click.option("--summary", type=PATHS, default=None, help="The file that GITHUB_STEP_SUMMARY names.")
+@click.pass_obj
+def github_classroom_run(root: Path, /, assignment: str, folder: Path, **options: Any) -> None:
+    """Run the public checks on a repository. The workflow calls this."""
+    from grader import clean_start
+
+    clean_start.ensure()
+    from grader.github_classroom import run
+
+    click.echo(run(root, assignment, folder, **options))
+
+
+@cli.group()
+def prairielearn() -> None:
+    """An external grader for PrairieLearn."""
+
+
+@prairielearn.command("build")
+@click.argument("assignment")
+@click.option(
+    "-o", "--output", type=PATHS, default=None, help="A new folder.  [default: build/prairielearn-ASSIGNMENT]"
+)
+@click.option("--torch-index", default="", envvar="GRADER_TORCH_INDEX", help="As for gradescope build.")
+@click.option("--include", type=PATHS, multiple=True, help="A file of the assignment that would be refused.")
+@click.pass_obj
+def prairielearn_build(root: Path, /, assignment: str, **options: Any) -> None:
+    """Write a Dockerfile, a folder for serverFilesCourse and an info.json to start from."""
+    from grader.prairielearn import build
+
+    click.echo(build(root, assignment, **options))
+
+
+@prairielearn.command("run")
+@click.argument("assignment")
+@click.option("--tree", type=PATHS, default=Path("/grade"), show_default=True, help="PrairieLearn's folder.")
+@click.option("--seconds", type=click.FloatRange(min=1), default=60.0, show_default=True, help="info.json's timeout.")
+@click.option("--require-level", "floor", type=click.Choice(["A", "B", "C"]), default="B", show_default=True)
+@click.pass_obj
+def prairielearn_run(root: Path, /, assignment: str, tree: Path, **options: Any) -> None:
+    """Grade the one submission that PrairieLearn laid out. run.sh calls this."""
+    from grader import clean_start
+
+    clean_start.ensure()
+    from grader.prairielearn import run
+
+    run(root, assignment, tree.resolve(), **options)
+
+
+@cli.command()
+@click.argument("run", type=PATHS)
+@click.option("-o", "--output", type=PATHS, default=None, help="The file.  [default: RUN/junit.xml]")
+def junit(run: Path, output: Path | None) -> None:
+    """Write a run's results as JUnit's XML, for services that read it. For staff."""
+    from grader.junit import junit as document
+    from grader.run_directory import RunDirectory, write
+
+    directory = RunDirectory(run)
+    target = output or run / "junit.xml"
+    write(target, document(directory.reports(), directory.info().title))
+    click.echo(target)
+
+
+@cli.command()
+def schema() -> None:
+    """Print the JSON Schema of results/SUBMISSION.json."""
+    import msgspec
+
+    from grader.results import json_schema
+
+    click.echo(msgspec.json.format(msgspec.json.encode(json_schema())))

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import hmac
 import math
-import os
 import shlex
 from pathlib import Path
 
@@ -14,7 +12,6 @@ import click
 from grader import assignment as assignments
 from grader import bundle, secret, staff
 from grader.assignment import Assignment
-from grader.clean_start import SECRET
 from grader.collect import Checks, collect
 from grader.errors import UsageError
 from grader.gradescope.tree import RESERVE_FRACTION, RESERVE_SECONDS
@@ -100,9 +97,7 @@ def _secret(root: Path, assignment: Assignment, file: Path | None) -> bytes:
         if len(given) < secret.MINIMUM:
             raise UsageError(f"--secret: {file} holds fewer than {secret.MINIMUM} characters.")
         return given + b"\n"
-    own = secret.course_secret(root, os.environ.get(SECRET, "").encode())
-    derived = hmac.new(own, f"gradescope\0{assignment.name}".encode(), hashlib.sha256)
-    return derived.hexdigest().encode() + b"\n"
+    return secret.derived(root, f"gradescope/{assignment.name}")
 
 
 def worth(assignment: Assignment) -> float:
