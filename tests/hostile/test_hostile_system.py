@@ -19,12 +19,14 @@ REMAIN_FOR_ORDINARY_USERS = ["24_stat_secret"]
 """Named in docs/threat-model.md: without a user of its own, student code can learn that a file exists."""
 
 
-@as_root
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.path.stem)
 def test_attack_gets_nothing(attack: arena.Attack, root: Zygote, world: arena.World) -> None:
-    """At level A the attack gets nothing, nothing is changed, and nothing leaves."""
+    """At level A the attack gets nothing, nothing is changed, nothing leaves; for an ordinary user, what is named."""
     outcome = arena.attempt(root, world, attack)
-    assert not outcome.got, (outcome.loot, outcome.disturbed)
+    if os.geteuid() != 0 and attack.path.stem in REMAIN_FOR_ORDINARY_USERS:
+        assert not outcome.disturbed
+    else:
+        assert not outcome.got, (outcome.loot, outcome.disturbed)
     assert world.secret not in repr(outcome)
 
 
