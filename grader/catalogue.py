@@ -30,6 +30,8 @@ class Plan:
     step: Step
     direct: int
     upstream: int
+    passed: int | None
+    """The position of the input that the step passes on while no item touches it."""
     knobs: dict[int, dict[str, Any]] = field(default_factory=dict)
     """Set of items that touch the step -> its settings, as far as they were needed."""
 
@@ -59,7 +61,8 @@ class Catalogue:
         for step in bank.steps:
             direct = sum(item.bit for item in self.items if step.knobs.keys() & item.knobs.keys())
             above = [self.plans[name].upstream for name in step.inputs if name in self.plans]
-            self.plans[step.name] = Plan(step, direct, functools.reduce(int.__or__, above, direct))
+            passed = None if step.passes is None else step.inputs.index(step.passes)
+            self.plans[step.name] = Plan(step, direct, functools.reduce(int.__or__, above, direct), passed)
         reading = [plan.direct for plan in self.plans.values() if "seen" in plan.step.inputs]
         self.drawn = functools.reduce(int.__or__, reading, 0)
         """Items that may look at the student's answer."""

@@ -122,7 +122,7 @@ KINDS: tuple[Kind, ...] = (
     ),
     Kind(
         id="crash_bool_inverted",
-        family="bool wanted",
+        family="bool inverted",
         types=("TypeError",),
         message=r"operator\.invert|bad operand type for unary ~|~ \(operator",
         title="~ is used on a tensor that is not bool",
@@ -137,6 +137,16 @@ KINDS: tuple[Kind, ...] = (
         title="a bool tensor is subtracted",
         explanation="True and False can't be subtracted from each other or from a number.",
         hint="Turn it round by comparing: `tensor == 0` is true where the tensor is False.",
+    ),
+    Kind(
+        id="crash_bool_condition",
+        family="bool condition",
+        types=("RuntimeError",),
+        message=r"to be a boolean tensor|condition to be",
+        title="a mask of numbers is used where a bool mask is needed",
+        explanation="masked_fill and where take bool tensors only: true or false for each place. The mask may hold "
+        "whole or floating point numbers.",
+        hint="Make a bool tensor first, by comparing: `mask == 0` is true where the mask is 0.",
     ),
     Kind(
         id="crash_bool_wanted",
@@ -223,7 +233,7 @@ KINDS: tuple[Kind, ...] = (
     ),
     Kind(
         id="crash_bmm",
-        family="dimensions",
+        family="bmm",
         types=("RuntimeError",),
         message=r"must be a 3D tensor|batch\d must be|3D tensor",
         title="torch.bmm is used on tensors that do not have exactly three dimensions",
@@ -232,7 +242,7 @@ KINDS: tuple[Kind, ...] = (
     ),
     Kind(
         id="crash_permute",
-        family="dimensions",
+        family="permute",
         types=("RuntimeError", "ValueError"),
         message=r"permute|axes don't match",
         title="a permute names another number of dimensions than the tensor has",
@@ -242,7 +252,7 @@ KINDS: tuple[Kind, ...] = (
     ),
     Kind(
         id="crash_einsum",
-        family="dimensions",
+        family="einsum",
         types=("RuntimeError", "ValueError"),
         message=r"number of subscripts|einsum.*dimensions|more dimensions than",
         title="an einsum names another number of dimensions than the tensor has",
@@ -251,7 +261,7 @@ KINDS: tuple[Kind, ...] = (
     ),
     Kind(
         id="crash_unpacked_shape",
-        family="dimensions",
+        family="unpacked",
         types=("ValueError",),
         message=r"values to unpack",
         title="a shape or a result is taken apart into a wrong number of values",
@@ -261,7 +271,7 @@ KINDS: tuple[Kind, ...] = (
     ),
     Kind(
         id="crash_dimension",
-        family="dimensions",
+        family="dimension",
         types=("IndexError",),
         message=r"Dimension out of range|too many indices|tuple index out of range|dimension specified as",
         title="a dimension is named that the tensor does not have",
@@ -328,6 +338,16 @@ KINDS: tuple[Kind, ...] = (
         title="tensors of different dtypes are combined, or one that the operation can't take",
         explanation="A matrix product needs the same dtype on both sides, and a softmax needs floating point numbers.",
         hint="Make new tensors with dtype=Q.dtype, and do not change the dtype of the inputs.",
+    ),
+    Kind(
+        id="crash_gradient_shape",
+        family="gradient shape",
+        types=("RuntimeError",),
+        message=r"does not have the shape that its gradient|Mismatch in shape: grad_output",
+        title="a returned value has another shape than it should",
+        explanation="Its gradient is asked for in the shape that the handout promises, and that is not the shape of "
+        "the value.",
+        hint="Compare the shapes of what you return with the handout.",
     ),
     Kind(
         id="crash_no_gradient",

@@ -6,6 +6,7 @@ kinds that differ by the line only share a family: what the diagnosis compares a
 
 from __future__ import annotations
 
+import functools
 import re
 
 from grader.call import Failure
@@ -14,14 +15,21 @@ from grader.entry import Entry
 from grader.results import DiagnosisResult
 from grader.sandbox.words import IMPORTS
 
+MESSAGE = 600
+"""Characters of a message that are looked at."""
+
 
 def kind_of(failure: Failure) -> Kind | None:
     """The first kind that fits, most special first; None when none does or the call did not end in an exception."""
     if failure.kind != "exception":
         return None
-    line = failure.place.text if failure.place else ""
+    return _kind(failure.type, failure.message[:MESSAGE], failure.place.text if failure.place else "")
+
+
+@functools.lru_cache(maxsize=1024)
+def _kind(type: str, message: str, line: str) -> Kind | None:
     for kind in KINDS:
-        if failure.type in kind.types and re.search(kind.message, failure.message) and re.search(kind.line, line):
+        if type in kind.types and re.search(kind.message, message) and re.search(kind.line, line):
             return kind
     return None
 

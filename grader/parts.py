@@ -33,10 +33,11 @@ def parts_of(whatif: WhatIf) -> tuple[Part, ...]:
     parts: list[Part] = [Returned(whatif, name, whatif.seen[name]) for name in names]
     if ANSWER_DEVICE in plans and call.layouts:
         parts.append(Placed(whatif, "cpu" if all(layout.device == "cpu" for layout in call.layouts) else "gpu"))
-    sent = {id(tensor): index for index, tensor in enumerate(call.inputs)}
-    for name, value in whatif.arguments.items():
-        if name + AFTER in plans and id(value) in sent and len(call.after) == len(sent):
-            parts.append(LeftBehind(whatif, name, call.after[sent[id(value)]]))
+    sent = [id(tensor) for tensor in call.inputs]
+    if len(call.after) == len(sent):
+        after = dict(zip(sent, call.after, strict=True))
+        left = {name: after.get(id(value)) for name, value in whatif.arguments.items() if name + AFTER in plans}
+        parts.append(LeftBehind(whatif, {name: value for name, value in left.items() if value is not None}))
     if call.gradients is not None:
         parts.append(Gradients(whatif, call.gradients))
     return tuple(parts)
@@ -44,6 +45,9 @@ def parts_of(whatif: WhatIf) -> tuple[Part, ...]:
 
 class Part:
     """One thing that a call shows, compared with what the bank computes under a set."""
+
+    dear = False
+    """Whether a comparison costs many times what that of a returned value does."""
 
     def __init__(self, whatif: WhatIf) -> None:
         self.whatif = whatif
@@ -74,6 +78,10 @@ class Returned(Part):
         self._known: dict[Node, int] = {}
         self._index: int | None = None
 
+    @property
+    def kind(self) -> tuple[Any, ...]:
+        return self.name, *super().kind
+
     def fits(self, chosen: int) -> int:
         node = self.whatif.node(self.name, chosen)
         found = self._known.get(node)
@@ -84,13 +92,15 @@ class Returned(Part):
     def touched(self, chosen: int, more: int) -> bool:
         if self._index is None:
             self._index = _telling(self.array, self.whatif.node(self.name, 0).value)
-        self.whatif.sharing = True
+        self.whatif.share()
         after = self.whatif.node(self.name, chosen | more)
         return after.error is None and after is not self.whatif.node(self.name, chosen)
 
     def gap(self, chosen: int) -> float:
         """The largest difference of finite numbers between the student's value and the set's."""
         value = self.whatif.node(self.name, chosen).value
+        if torch.equal(value, self.seen):
+            return 0.0
         gap = np.abs(_array(value) - self.array)
         return float(np.max(gap[np.isfinite(gap)], initial=0.0))
 
@@ -172,32 +182,40 @@ class Placed(Part):
 
 
 class LeftBehind(Part):
-    """An argument as the call left it: compared bit for bit where it is unchanged, within rounding where not."""
+    """The arguments as the call left them: bit for bit where they are unchanged, within rounding where not."""
 
-    def __init__(self, whatif: WhatIf, name: str, after: Tensor) -> None:
+    def __init__(self, whatif: WhatIf, after: dict[str, Tensor]) -> None:
         super().__init__(whatif)
-        self.name, self.after = name + AFTER, after
-        self.changed = not same(whatif.arguments[name], after)
-        self.upstream = whatif.catalogue.plans[self.name].upstream
+        self.after = after
+        self.changed = {name for name, value in after.items() if not same(whatif.arguments[name], value)}
+        plans = whatif.catalogue.plans
+        self.upstream = {name: plans[name + AFTER].upstream for name in after}
 
     def fits(self, chosen: int) -> int:
-        if not chosen & self.upstream:
-            return NO if self.changed else YES
-        value = self.whatif.node(self.name, chosen).value
-        if not isinstance(value, Tensor) or value.shape != self.after.shape or value.dtype != self.after.dtype:
-            return NO
-        if same(value, self.after):
-            return YES
-        close = value.is_floating_point() and torch.allclose(value.detach(), self.after, 1e-3, 1e-6, equal_nan=True)
-        return YES if close and self.changed else NO
+        return YES if all(self._fits(name, chosen) for name in self.after) else NO
+
+    def _fits(self, name: str, chosen: int) -> bool:
+        if not chosen & self.upstream[name]:
+            return name not in self.changed
+        value, after = self.whatif.node(name + AFTER, chosen).value, self.after[name]
+        if not isinstance(value, Tensor) or value.shape != after.shape or value.dtype != after.dtype:
+            return False
+        if same(value, after):
+            return True
+        return (
+            name in self.changed
+            and value.is_floating_point()
+            and torch.allclose(value.detach(), after, 1e-3, 1e-6, equal_nan=True)
+        )
 
     def touched(self, chosen: int, more: int) -> bool:
-        self.whatif.sharing = True
-        return self.whatif.node(self.name, chosen | more) is not self.whatif.node(self.name, chosen)
+        return self.fits(chosen | more) != self.fits(chosen)
 
 
 class Gradients(Part):
     """The gradients of a call that asked for them."""
+
+    dear = True
 
     def __init__(self, whatif: WhatIf, seen: tuple[Tensor | None, ...]) -> None:
         super().__init__(whatif)

@@ -24,11 +24,12 @@ class Search:
         self.catalogue = catalogue
         self.work = 0
 
-    def fitting(self, parts: Sequence[Part], most: int) -> list[int]:
+    def fitting(self, parts: Sequence[Part], most: int, *, thorough: bool = True) -> list[int]:
         """The sets of at most `most` ideas that fit every part; the empty set may be among them.
 
         A set that fails at a part is extended by ideas that make a difference there. Ideas that would have shown
-        at an earlier part, alone, are not taken for that: they would have been needed there already.
+        at an earlier part, alone, are not taken for that: they would have been needed there already. When not
+        thorough, a set is extended by two ideas at once only where no single one will do.
         """
         fitting = [0]
         for index, part in enumerate(parts):
@@ -37,8 +38,12 @@ class Search:
                 verdict = part.fits(chosen)
                 if verdict == YES:
                     found[chosen] = None
-                else:
-                    found.update(dict.fromkeys(self._extended(chosen, verdict, part, parts[:index], most)))
+                    continue
+                for sets in self._extended(chosen, verdict, part, parts[:index], most):
+                    more = dict.fromkeys(sets)
+                    found.update(more)
+                    if more and not thorough:
+                        break
             fitting = self._lean(found)[:WIDTH]
             if not fitting:
                 break
@@ -59,30 +64,37 @@ class Search:
         members = self.catalogue.members(chosen)
         return sum(item.idea is not None for item in members), sum(item.rank for item in members)
 
-    def _extended(self, chosen: int, verdict: int, part: Part, earlier: Sequence[Part], most: int) -> Iterator[int]:
-        """The sets that contain `chosen`, fit the part and all earlier ones, and have at most `most` ideas."""
+    def _extended(
+        self, chosen: int, verdict: int, part: Part, earlier: Sequence[Part], most: int
+    ) -> Iterator[Iterator[int]]:
+        """The sets that contain `chosen`, fit the part and all earlier ones, and have at most `most` ideas: those
+        with a style more first, then with one idea more, then with two."""
         if verdict == ODD:
-            yield from self._styled(chosen, part, earlier)
+            yield self._styled(chosen, part, earlier)
         room = most - self.catalogue.size(chosen)
         if room < 1:
             return
-        items = [
-            item
-            for item in self.catalogue.ideas
-            if self.catalogue.fits(chosen, item) and part.touched(chosen, item.bit)
-        ]
-        for item in items:
-            yield from self._fitting(chosen | item.bit, part, earlier)
+        items = [item for item in self.catalogue.ideas if self.catalogue.fits(chosen, item)]
+        shown = _first_of_each(earlier)
+        if part.dear:
+            same = [other for other in earlier if other.whatif is part.whatif and isinstance(other, Returned)]
+            items = [item for item in items if not any(other.touched(chosen, item.bit) for other in same)]
+        items = [item for item in items if part.touched(chosen, item.bit)]
+        yield self._all_fitting((chosen | item.bit for item in items), part, earlier)
         if room < 2:
             return
-        shown = _first_of_each(earlier)
         items = [item for item in items if not any(other.touched(chosen, item.bit) for other in shown)]
         for size in range(2, room + 1):
-            for more in self._combined(items, size):
-                if self.work >= WORK:
-                    return
-                self.work += 1
-                yield from self._fitting(chosen | more, part, earlier)
+            combined = (chosen | more for more in self._combined(items, size))
+            yield self._all_fitting(self._counted(combined), part, earlier)
+
+    def _counted(self, sets: Iterable[int]) -> Iterator[int]:
+        """As many of the sets as may still be compared."""
+        for chosen in sets:
+            if self.work >= WORK:
+                return
+            self.work += 1
+            yield chosen
 
     def _combined(self, items: Sequence[Item], size: int) -> Iterator[int]:
         """Sets of `size` items that set different knobs; likelier items sooner."""
@@ -96,14 +108,16 @@ class Search:
                 else:
                     yield chosen
 
-    def _fitting(self, chosen: int, part: Part, earlier: Sequence[Part]) -> Iterator[int]:
-        verdict = part.fits(chosen)
-        if verdict == NO:
-            return
-        if verdict == ODD or not all(other.fits(chosen) == YES for other in earlier):
-            yield from self._styled(chosen, part, earlier)
-        else:
-            yield chosen
+    def _all_fitting(self, sets: Iterable[int], part: Part, earlier: Sequence[Part]) -> Iterator[int]:
+        """Those of the sets, with a style where that is needed, that fit the part and all earlier ones."""
+        for chosen in sets:
+            verdict = part.fits(chosen)
+            if verdict == NO:
+                continue
+            if verdict == ODD or not all(other.fits(chosen) == YES for other in earlier):
+                yield from self._styled(chosen, part, earlier)
+            else:
+                yield chosen
 
     def _styled(self, chosen: int, part: Part, earlier: Sequence[Part]) -> Iterator[int]:
         """The set with a style that makes it fit, if it fits but for odd places."""

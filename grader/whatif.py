@@ -19,6 +19,7 @@ from torch import Tensor
 from grader import crashes
 from grader.call import Call, Failure
 from grader.catalogue import Catalogue, Plan
+from grader.gradients import vjp
 
 Bounds = Callable[..., "tuple[Tensor, ...] | Tensor"]
 """Inputs -> for each returned value, how far off any correct order of operations may be."""
@@ -50,14 +51,20 @@ class WhatIf:
         self._base |= {"device": Node(call.device, plain=True), "seen": Node(self.seen, plain=True)}
         self._nodes: dict[str, dict[int, Node]] = {name: {} for name in catalogue.plans}
         self._shared = self._nodes
+        self._made: dict[tuple[Any, ...], Node] = {}
+        """Step, settings and inputs -> value: sets that differ only in what makes no difference share it."""
+        self._drawn: dict[tuple[Any, ...], Node] = {}
+        """The same for what depends on the student's answer."""
         self._gradients: dict[int, tuple[Tensor | None, ...] | Exception] = {}
         self._limits: dict[str, np.ndarray[Any, Any]] | None = None
 
     def answered(self, call: Call, bounds: Bounds | None) -> WhatIf:
         """The same inputs with a student's answer. What does not depend on the answer is computed only once."""
         other = WhatIf(self.catalogue, call, bounds)
+        other._made = self._made
         other._shared, other._base = self._shared, other._base | {name: self._base[name] for name in self.arguments}
-        other.sharing = self.sharing = True
+        self.share()
+        other.sharing = True
         return other
 
     @property
@@ -65,38 +72,90 @@ class WhatIf:
         """Whether the call shows anything: an answer in the promised form, or a failure."""
         return bool(self.seen) or self.call.failure is not None
 
+    def share(self) -> None:
+        """Many sets will be tried here: let those share nodes that come out the same."""
+        if not self.sharing:
+            self.sharing = True
+            for known in self._nodes.values():
+                for chosen in [chosen for chosen in known if chosen]:
+                    del known[chosen]
+
     def node(self, name: str, chosen: int) -> Node:
         """The value of step `name` under the set."""
         plan = self.catalogue.plans[name]
         chosen &= plan.upstream
-        known = (self._nodes if chosen & self.catalogue.drawn else self._shared)[name]
-        found = known.get(chosen)
+        known = self._shared if not chosen & self.catalogue.drawn else self._nodes
+        found = known[name].get(chosen)
         if found is None:
-            found = known[chosen] = self._computed(plan, chosen)
+            if self.sharing:
+                found = known[name][chosen] = self._computed(plan, chosen)
+            else:
+                self._fill(chosen)
+                found = known[name][chosen]
         return found
 
+    def _fill(self, chosen: int) -> None:
+        """All steps under the set, in order: the quick way where few sets are tried."""
+        nodes = dict(self._base)
+        for plan in self.catalogue.plans.values():
+            name, relevant = plan.step.name, chosen & plan.upstream
+            known = (self._shared if not relevant & self.catalogue.drawn else self._nodes)[name]
+            node = known.get(relevant)
+            if node is None:
+                node = known[relevant] = self._run(plan, chosen & plan.direct, [nodes[s] for s in plan.step.inputs])
+                node.plain = not relevant
+            nodes[name] = node
+
+    def _run(self, plan: Plan, direct: int, inputs: list[Node]) -> Node:
+        if not direct and plan.passed is not None:
+            return inputs[plan.passed]
+        for node in inputs:
+            if node.error is not None:
+                return node
+        try:
+            return Node(plan.step.function(*[node.value for node in inputs], **self.catalogue.knobs(plan, direct)))
+        except Exception as error:
+            return Node(None, error)
+
     def _computed(self, plan: Plan, chosen: int) -> Node:
+        """One step under the set; the reference's own node if nothing differs."""
         base, direct = self._base, chosen & plan.direct
         if not direct and plan.step.passes is not None:
             return base.get(plan.step.passes) or self.node(plan.step.passes, chosen)
-        values, other = [], bool(direct)
+        inputs, other = [], direct != 0
         for source in plan.step.inputs:
             node = base.get(source) or self.node(source, chosen)
-            if node.error is not None:
-                return node
-            values.append(node.value)
-            other = other or not node.plain
-        sharing = chosen and self.sharing
-        if sharing and not other:
+            if not node.plain:
+                if node.error is not None:
+                    return node
+                other = True
+            inputs.append(node)
+        if chosen and not other:
             return self.node(plan.step.name, 0)
-        try:
-            value = plan.step.function(*values, **self.catalogue.knobs(plan, direct))
-        except Exception as error:
-            return Node(None, error)
-        if not sharing:
-            return Node(value, plain=not chosen)
-        plain = self.node(plan.step.name, 0)
-        return plain if same(value, plain.value) else Node(value)
+        if not chosen:
+            node = self._run(plan, direct, inputs)
+            node.plain = True
+            return node
+        key = plan.step.name, direct, *inputs
+        made = self._drawn if chosen & self.catalogue.drawn else self._made
+        found = made.get(key)
+        if found is None:
+            found = made[key] = self._shortest(plan, chosen, direct, self._run(plan, direct, inputs))
+        return found
+
+    def _shortest(self, plan: Plan, chosen: int, direct: int, node: Node) -> Node:
+        """The node of a smaller set with the same value: the reference's, or one without an item that idles here."""
+        if node.error is not None:
+            return node
+        less = 0
+        while True:
+            other = self.node(plan.step.name, less)
+            if other.error is None and same(node.value, other.value):
+                return other
+            if not direct:
+                return node
+            less = chosen & ~(direct & -direct)
+            direct &= direct - 1
 
     def error(self, chosen: int) -> Exception | None:
         """How the call ends under the set, if not with an answer."""
@@ -111,7 +170,7 @@ class WhatIf:
 
     def outcome(self, chosen: int) -> Any:
         """What the call gives under the set: the same for sets that can't be told apart by it."""
-        self.sharing = True
+        self.share()
         error = self.error(chosen)
         if error is not None:
             return crashes.family(Failure("exception", type(error).__name__, str(error)))
@@ -135,18 +194,9 @@ class WhatIf:
         kwargs = {key: leaves.get(id(item), item) for key, item in call.kwargs.items()}
         with torch.enable_grad():
             known = bank.values(args, kwargs, self.catalogue.all_knobs(chosen), device=call.device, seen=self.seen)
-            pairs = [
-                (known[name], cotangent)
-                for name, cotangent in zip(bank.returns, call.cotangents or (), strict=False)
-                if known[name].requires_grad
-            ]
-            wanted = [leaf for leaf in leaves.values() if leaf.requires_grad]
-            if not pairs or not wanted:
-                return tuple(None for tensor in call.inputs if tensor.is_floating_point())
-            values, cotangents = zip(*pairs, strict=True)
-            found = torch.autograd.grad(values, wanted, cotangents, allow_unused=True)
-        by_leaf = {id(leaf): gradient for leaf, gradient in zip(wanted, found, strict=True)}
-        return tuple(by_leaf.get(id(leaf)) for leaf in leaves.values() if leaf.is_floating_point())
+            values = [known[name] for name in bank.returns]
+            floating = [leaf for leaf in leaves.values() if leaf.is_floating_point()]
+            return vjp(values, floating, call.cotangents or ())
 
     def limits(self, name: str) -> np.ndarray[Any, Any]:
         """Derived bounds of the reference's error in this returned value; 0 where there is none."""

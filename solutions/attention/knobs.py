@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -200,8 +200,6 @@ def masked(
         return scaled + allowed.to(scaled.dtype) * -1e9
     if masking == "times_inf":
         return scaled + (1 - allowed.to(scaled.dtype)) * -math.inf
-    if masking == "half_overflow":
-        return scaled.masked_fill(~allowed, -1e9)  # RuntimeError in float16
     if isinstance(fill, str):
         low = max(low, torch.finfo(scaled.dtype).min) if math.isfinite(low) else low
         return scaled + (~allowed).to(scaled.dtype) * low if low_added else scaled.masked_fill(~allowed, low)
@@ -332,17 +330,17 @@ def _dropped(shares: Tensor, seen: Tensor | None) -> Tensor:
         return F.dropout(shares, 0.1)
     if seen.shape != shares.shape:
         return shares
-    drawn = shares != 0
+    drawn = shares.nan_to_num() != 0
     kept = drawn & (seen != 0)
     if not kept.any() or not drawn.any():
         return shares
-    factor = float((seen[kept].double() / shares[kept].double()).median())
+    factor = float((seen[kept].double() / shares.detach()[kept].double()).median())
     rate = round(1 - 1 / factor, 3) if factor > 1 else 0.0
     part = 1 - float(kept.sum()) / float(drawn.sum())
     spread = 4 * math.sqrt(max(rate * (1 - rate), 0.0) / float(drawn.sum()))
     if not 0.01 <= rate <= 0.9 or abs(part - rate) > spread:
         return shares
-    return shares * kept / (1 - rate)
+    return shares * (seen != 0) / (1 - rate)
 
 
 # --- mix ---
@@ -356,10 +354,43 @@ def _merged(x: Tensor, properly: bool) -> Tensor:
     return turned.reshape(x.size(0), x.size(2), -1)
 
 
+class Ingredients(NamedTuple):
+    """What an output can be mixed from."""
+
+    a: Tensor  # (..., Tq, Tk), the weights
+    masked: Tensor
+    scaled: Tensor
+    scores: Tensor
+    q: Tensor
+    k: Tensor
+    v: Tensor
+    softmax: str
+
+
+MIXES: Mapping[str, Callable[[Ingredients], Tensor]] = {
+    "V": lambda x: x.a @ x.v,
+    "K": lambda x: x.a @ x.k,
+    "Q": lambda x: x.a @ x.q,
+    "transposed": lambda x: x.a.mT @ x.v,
+    "scores": lambda x: x.masked @ x.v,
+    "unmasked": lambda x: SOFTMAXES[x.softmax](x.scaled) @ x.v,
+    "mean": lambda x: x.v.mean(-2, keepdim=True).expand(*x.a.shape[:-1], x.v.size(-1)),
+    "V itself": lambda x: x.v,
+    "summed": lambda x: x.a.sum(-2).unsqueeze(-1) * x.v,
+    "scaled V": lambda x: x.a @ (x.v / math.sqrt(x.k.size(-1))),
+    "merged": lambda x: _merged(x.a @ x.v, properly=True),
+    "merged badly": lambda x: _merged(x.a @ x.v, properly=False),
+    "turned": lambda x: (x.a @ x.v).mT,
+    "best": lambda x: F.one_hot(x.a.argmax(-1), x.a.size(-1)).to(x.v.dtype) @ x.v,
+    "bmm": lambda x: torch.bmm(x.a, x.v),
+}
+
+
 def output(
     attention: Tensor,
     masked: Tensor,
     scaled: Tensor,
+    scores: Tensor,
     queries: Tensor,
     keys: Tensor,
     values: Tensor,
@@ -372,34 +403,22 @@ def output(
     precision: str = "given",
     answer_dtype: str = "given",
 ) -> Tensor:
-    a = attention.detach() if cut in ("mix", "everything") else attention
-    v = values.detach() if cut == "everything" else values
-    mixed = _mixed(a, masked, scaled, queries, keys, v, mix, softmax)
-    if product == "bmm":
-        mixed = torch.bmm(a, v)
-    return _answered(mixed, Q, precision, answer_dtype)  # (..., Tq, d_v)
+    if cut in ("mix", "everything"):
+        attention = attention.detach()
+    if cut == "everything":
+        values = values.detach()
+    parts = Ingredients(attention, masked, scaled, scores, queries, keys, values, softmax)
+    return _answered(MIXES["bmm" if product == "bmm" else mix](parts), Q, precision, answer_dtype)  # (..., Tq, d_v)
 
 
-def _mixed(
-    a: Tensor, masked: Tensor, scaled: Tensor, q: Tensor, k: Tensor, v: Tensor, mix: str, softmax: str
-) -> Tensor:
-    ways: Mapping[str, Callable[[], Tensor]] = {
-        "V": lambda: a @ v,
-        "K": lambda: a @ k,
-        "Q": lambda: a @ q,
-        "transposed": lambda: a.mT @ v,
-        "scores": lambda: masked @ v,
-        "unmasked": lambda: SOFTMAXES[softmax](scaled) @ v,
-        "mean": lambda: v.mean(-2, keepdim=True).expand(*a.shape[:-1], v.size(-1)),
-        "V itself": lambda: v,
-        "summed": lambda: a.sum(-2).unsqueeze(-1) * v,
-        "scaled V": lambda: a @ (v / math.sqrt(k.size(-1))),
-        "merged": lambda: _merged(a @ v, properly=True),
-        "merged badly": lambda: _merged(a @ v, properly=False),
-        "turned": lambda: (a @ v).mT,
-        "best": lambda: F.one_hot(a.argmax(-1), a.size(-1)).to(v.dtype) @ v,
-    }
-    return ways[mix]()
+ANSWERS: Mapping[str, Callable[[Ingredients], Tensor]] = {
+    "weights": lambda x: x.a,
+    "scores": lambda x: x.masked,
+    "raw": lambda x: x.scores,
+    "unmasked": lambda x: SOFTMAXES[x.softmax](x.scaled),
+    "transposed": lambda x: x.a.mT,
+    "head mean": lambda x: x.a.mean(1) if x.a.dim() > 3 else x.a,
+}
 
 
 @passes("attention")
@@ -408,6 +427,9 @@ def weights(
     masked: Tensor,
     scaled: Tensor,
     scores: Tensor,
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
     Q: Tensor,
     *,
     answered: str = "weights",
@@ -416,15 +438,7 @@ def weights(
     precision: str = "given",
     answer_dtype: str = "given",
 ) -> Tensor:
-    ways: Mapping[str, Callable[[], Tensor]] = {
-        "weights": lambda: attention,
-        "scores": lambda: masked,
-        "raw": lambda: scores,
-        "unmasked": lambda: SOFTMAXES[softmax](scaled),
-        "transposed": lambda: attention.mT,
-        "head mean": lambda: attention.mean(1) if attention.dim() > 3 else attention,
-    }
-    given = ways[answered]()
+    given = ANSWERS[answered](Ingredients(attention, masked, scaled, scores, queries, keys, values, softmax))
     return _answered(given.detach() if cut == "answered weights" else given, Q, precision, answer_dtype)
 
 

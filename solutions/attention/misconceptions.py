@@ -729,16 +729,6 @@ MASK = (
         knobs={"needs": "minus"},
     ),
     Misconception(
-        id="half_overflow",
-        title="forbidden scores are set to -1e9, which float16 can't hold",
-        explanation="The lowest number of float16 is -65504. -∞ exists in every dtype, and torch.finfo(dtype).min "
-        "is the lowest finite number of each.",
-        hint="Try your function with Q.half(), K.half() and V.half().",
-        section="Mask",
-        knobs={"masking": "half_overflow"},
-        seen="common",
-    ),
-    Misconception(
         id="mask_overwritten",
         title="the mask that was given is changed in place",
         explanation="The mask belongs to the caller, who will use it again, for instance in the next layer. An "

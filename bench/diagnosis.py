@@ -1,0 +1,297 @@
+"""How well misconceptions are named, and what that costs.
+
+    python -m bench.diagnosis [PAIRS] [TRIPLES]
+
+Every single idea through the hidden checks themselves; pairs and triples, drawn at random, on the inputs of those
+checks; then code from outside the bank: mutants of the reference, and mistakes written by hand in other styles.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from bench.composites import COMPOSITES
+from bench.measure import ROOT, say
+from bench.mutants import mutants
+from grader import assignment, staff
+from grader.call import Call, Failure
+from grader.collect import Checks, collect
+from grader.diagnose import diagnose
+from grader.gradients import vjp
+from grader.misconception import AFTER, ANSWER_DEVICE, Bank
+from grader.results import DiagnosisResult
+from grader.sandbox import accelerator
+from grader.sandbox.fake import FakeSession
+from grader.student import Student
+
+Function = Callable[..., Any]
+SEED = 20
+WORST = 12
+"""Cases of each kind that are listed."""
+
+
+@dataclass
+class Tally:
+    """How the cases of one kind went, and the processor milliseconds of each diagnosis."""
+
+    exact: int = 0
+    among: int = 0
+    same: int = 0
+    silent: int = 0
+    other: int = 0
+    cost: list[float] = field(default_factory=list)
+    worst: list[str] = field(default_factory=list)
+
+    @property
+    def told(self) -> int:
+        """Cases that can be told from every smaller or likelier set."""
+        return self.exact + self.among + self.silent + self.other
+
+
+class Bench:
+    """The assignment, and the calls that its hidden checks make."""
+
+    def __init__(self) -> None:
+        accelerator.install()
+        self.assignment = assignment.load("attention", ROOT)
+        self.staff = staff.load(self.assignment)
+        if self.staff.bank is None:
+            raise SystemExit("The assignment has no bank of misconceptions.")
+        self.bank: Bank = self.staff.bank
+        self.requests = next(iter(self.recorded([self.staff.reference])))
+
+    def recorded(self, functions: Sequence[Function]) -> list[list[Call]]:
+        """For each function all calls that the hidden checks make of it."""
+        found: list[list[Call]] = []
+
+        def work(checks: Checks) -> None:
+            for function in functions:
+                calls: list[Call] = []
+                session = FakeSession(function)
+                for number, check in enumerate(checks.checks):
+                    torch.manual_seed(SEED + number)
+                    entry = self.assignment.settings.entry
+                    checks.run(check, Student(session, entry, device=check.device, check=check.id, calls=calls))
+                found.append(calls)
+
+        collect(self.assignment.hidden_checks, Checks(self.staff.in_double, work))
+        return found
+
+    def replayed(self, names: Sequence[str]) -> list[Call]:
+        """The same calls of a function that holds these ideas."""
+        knobs = {key: value for name in names for key, value in self.bank[name].knobs.items()}
+        return [_call(self.bank, request, knobs) for request in self.requests]
+
+    def diagnosed(self, calls: Sequence[Call], function: Function) -> tuple[list[DiagnosisResult], float]:
+        """The diagnosis and its processor milliseconds; the student's answers to further questions are not counted."""
+        asked = 0.0
+
+        def ask(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+            nonlocal asked
+            began = time.process_time()
+            got = FakeSession(function).call(args, kwargs)
+            asked += time.process_time() - began
+            return got
+
+        began = time.process_time()
+        found = diagnose(calls, self.bank, self.staff.bounds, ask=ask)
+        return found, (time.process_time() - began - asked) * 1e3
+
+    def judged(self, tally: Tally, names: Sequence[str], calls: Sequence[Call]) -> None:
+        """Diagnose a function that holds these ideas and count the outcome."""
+        found, cost = self.diagnosed(calls, self.bank.variant(*names))
+        tally.cost.append(cost)
+        got = found[0].misconceptions if found else []
+        if set(got) == set(names) and not found[0].alternatives:
+            tally.exact += 1
+        elif self._alike(names, got):
+            tally.same += 1
+        else:
+            among = bool(found) and set(names) in [set(other) for other in (got, *found[0].alternatives)]
+            tally.among += among
+            tally.silent += not found
+            tally.other += bool(found) and not among
+            others = f", or {found[0].alternatives}" if found and found[0].alternatives else ""
+            tally.worst.append(f"{' + '.join(names)}: {' + '.join(got) or 'nothing'}{others}")
+
+    def _alike(self, names: Sequence[str], got: Sequence[str]) -> bool:
+        """Whether no call of the checks and no further question tells the two sets apart."""
+        known = {idea.id for idea in self.bank.misconceptions}
+        if not set(got) <= known:
+            return False
+        probes = [Call(args, kwargs, "cpu") for args, kwargs in self.bank.probes()]
+        sets = [{key: value for name in one for key, value in self.bank[name].knobs.items()} for one in (names, got)]
+        return all(
+            _equal(*(_call(self.bank, request, knobs) for knobs in sets)) for request in [*self.requests, *probes]
+        )
+
+
+def _call(bank: Bank, request: Call, knobs: dict[str, Any]) -> Call:
+    """What the request gives under these settings."""
+    inputs = {id(item): item.detach().clone().requires_grad_(item.requires_grad) for item in request.inputs}
+    args = tuple(inputs.get(id(item), item) for item in request.args)
+    kwargs = {key: inputs.get(id(item), item) for key, item in request.kwargs.items()}
+    base = replace(request, failure=None, output=None, after=(), gradients=None)
+    try:
+        known = bank.values(args, kwargs, knobs, device=request.device)
+        floating = [item for item in inputs.values() if item.is_floating_point()]
+        values, directions = [known[name] for name in bank.returns], request.cotangents
+        gradients = None if directions is None else vjp(values, floating, directions)
+    except Exception as error:
+        return replace(base, failure=Failure("exception", type(error).__name__, str(error)))
+    after = [known.get(name + AFTER, value) for name, value in bank.bind(args, kwargs).items()]
+    moved = known.get(ANSWER_DEVICE) == "cpu" and request.device == "gpu"
+    layouts = tuple(replace(layout, device="cpu" if moved else layout.device) for layout in request.layouts)
+    return replace(
+        base,
+        args=request.args,
+        output=tuple(known[name].detach() for name in bank.returns),
+        after=tuple(value.detach() for value in after if isinstance(value, Tensor)),
+        gradients=gradients,
+        layouts=layouts,
+    )
+
+
+def _equal(left: Call, right: Call) -> bool:
+    """The same answer up to rounding, the same things left behind, the same gradients, or both failed."""
+    if left.failure or right.failure:
+        return bool(left.failure) and bool(right.failure)
+    pairs = [*zip(left.output, right.output, strict=True), *zip(left.after, right.after, strict=True)]
+    pairs += zip(left.gradients or (), right.gradients or (), strict=True)
+    return left.layouts == right.layouts and all(_close(one, other) for one, other in pairs)
+
+
+def _close(one: Tensor | None, other: Tensor | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    if one.shape != other.shape or one.dtype != other.dtype:
+        return False
+    room = 16 * torch.finfo(one.dtype).eps if one.is_floating_point() else 0.0
+    return torch.allclose(one, other, room, room, equal_nan=True)
+
+
+def _sets(bank: Bank, size: int) -> Iterator[tuple[str, ...]]:
+    """All sets of so many ideas that set different knobs."""
+    ideas = {idea.id: idea for idea in bank.misconceptions}
+    for names in itertools.combinations(ideas, size):
+        knobs = [knob for name in names for knob in ideas[name].knobs]
+        if len(set(knobs)) == len(knobs):
+            yield names
+
+
+def _print(words: str, tally: Tally, goal: str) -> None:
+    share = f"{tally.exact}/{tally.told} = {100 * tally.exact / max(tally.told, 1):.1f} %"
+    say(f"{words}: named exactly", share, goal)
+    say("    the truth among alternatives, silent, another name", f"{tally.among}, {tally.silent}, {tally.other}")
+    say("    not counted: no call tells them from a smaller or likelier set", str(tally.same))
+    _print_cost(tally.cost)
+    for line in tally.worst[:WORST]:
+        print(f"      {line}")
+
+
+def _print_cost(cost: list[float]) -> None:
+    ordered = sorted(cost)
+    if ordered:
+        tail = ordered[int(0.95 * (len(ordered) - 1))]
+        figures = f"{statistics.median(ordered):.0f}, {tail:.0f}, {ordered[-1]:.0f}"
+        say("    CPU ms of a diagnosis: median, 95 % below, most", figures, "goal: 40")
+
+
+def _outside(bench: Bench) -> None:
+    """Mutants of the reference: whatever is named must reproduce all numbers."""
+    functions = [function for _, function in mutants(ROOT / "solutions" / "attention" / "attention.py")]
+    wrong, named, silent, cost, listed = 0, 0, 0, [], []
+    for (words, function), calls in zip(
+        mutants(ROOT / "solutions" / "attention" / "attention.py"), bench.recorded(functions), strict=True
+    ):
+        if all(_equal(call, request) for call, request in zip(calls, bench.requests, strict=False)):
+            continue
+        found, spent = bench.diagnosed(calls, function)
+        cost.append(spent)
+        ideas = [one for one in found if not one.misconceptions[0].startswith("crash_")]
+        if not ideas:
+            silent += 1
+            continue
+        named += 1
+        if not any(_reproduces(bench.bank, knobs, calls) for knobs in _settings(bench.bank, ideas[0].misconceptions)):
+            wrong += 1
+            listed.append(f"{words}: {' + '.join(ideas[0].misconceptions)}")
+    say("mutants of the reference that answer differently", str(named + silent), "goal: at least 100")
+    say("    named, and silent (or explained as a crash only)", f"{named}, {silent}")
+    say("    named wrongly", str(wrong), "goal: 0")
+    _print_cost(cost)
+    for line in listed[:WORST]:
+        print(f"      {line}")
+
+
+def _settings(bank: Bank, names: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """All settings of knobs that these ideas may stand for, with each style."""
+    forms = [(bank[name].knobs, *bank[name].also) for name in names]
+    for chosen in itertools.product(*forms):
+        for style in ({}, *bank.styles):
+            yield {**style, **{key: value for knobs in chosen for key, value in knobs.items()}}
+
+
+def _reproduces(bank: Bank, knobs: dict[str, Any], calls: Sequence[Call]) -> bool:
+    """Whether the settings give every number of the calls, looked at apart from the diagnosis and its tolerances."""
+    for call in calls:
+        got = _call(bank, call, knobs)
+        if (got.failure is None) != (call.failure is None):
+            return False
+        if got.failure is None and call.failure is None:
+            for mine, theirs in zip(got.output, call.output, strict=True):
+                room = 2000 * torch.finfo(mine.dtype).eps
+                if mine.shape != theirs.shape or not torch.allclose(mine, theirs, room, room, equal_nan=True):
+                    return False
+    return True
+
+
+def _by_hand(bench: Bench) -> None:
+    """Mistakes in another style must get the same names."""
+    right, listed = 0, []
+    for (names, function), calls in zip(
+        COMPOSITES, bench.recorded([function for _, function in COMPOSITES]), strict=True
+    ):
+        found, _ = bench.diagnosed(calls, function)
+        got = set(found[0].misconceptions) if found else set()
+        right += got == set(names)
+        if got != set(names):
+            listed.append(f"{function.__name__} ({' + '.join(names)}): {' + '.join(sorted(got)) or 'nothing'}")
+    say("mistakes by hand in other styles: named exactly", f"{right}/{len(COMPOSITES)}")
+    for line in listed:
+        print(f"      {line}")
+
+
+def main(pairs: int = 400, triples: int = 100) -> None:
+    """Print the figures."""
+    torch.set_num_threads(1)
+    bench = Bench()
+    print(f"\nNaming misconceptions ({len(bench.bank.misconceptions)} in the bank, {len(bench.requests)} calls)")
+    names = [idea.id for idea in bench.bank.misconceptions]
+    tally = Tally()
+    for name, calls in zip(names, bench.recorded([bench.bank.variant(name) for name in names]), strict=True):
+        bench.judged(tally, [name], calls)
+    _print("single ideas", tally, "goal: 100 %")
+    draw = random.Random(SEED)
+    for size, words, count, goal in ((2, "pairs", pairs, "goal: 95 %"), (3, "triples", triples, "goal: 80 %")):
+        tally = Tally()
+        every = list(_sets(bench.bank, size))
+        for chosen in every if count >= len(every) else draw.sample(every, count):
+            bench.judged(tally, chosen, bench.replayed(chosen))
+        _print(f"{words} ({len(tally.cost)} of {len(every)})", tally, goal)
+    _by_hand(bench)
+    _outside(bench)
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:3]))
