@@ -13,7 +13,7 @@ READY := $(VENV)/.ready
 DEV := $(VENV)/.ready-dev
 
 .DEFAULT_GOAL := help
-.PHONY: setup grade check feedback gradescope audit release bench lint test test-all clean help
+.PHONY: setup grade check feedback gradescope audit release release-check bench lint test test-all clean help
 
 setup: $(READY) ## make .venv with the grader command in it
 
@@ -46,6 +46,9 @@ audit: $(READY) ## what the hidden checks can and can't catch
 
 release: $(READY) ## make the starters from the staff master
 	@$(BIN)/grader release $(ASSIGNMENT)
+
+release-check: $(READY) ## fail when a starter is out of date
+	@for one in $(notdir $(wildcard assignments/*)); do $(BIN)/grader release $$one --check || exit 1; done
 
 bench: $(DEV) ## measure speed, as ratios
 	@$(BIN)/python -m bench

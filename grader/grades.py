@@ -35,11 +35,13 @@ class Grade(Struct, frozen=True, kw_only=True):
 def grade(report: Report) -> Grade:
     """The line of a report."""
     failed = [check for check in report.checks if check.status in ("failed", "error")]
-    reason = report.problem
-    if not reason and report.diagnoses:
-        reason = report.diagnoses[0].title
-    if not reason and failed:
-        reason = failed[0].message
+    causes = [
+        report.problem,
+        *report.conventions,
+        *(found.title for found in report.diagnoses),
+        *(check.message for check in failed),
+    ]
+    reason = next((cause for cause in causes if cause), "")
     return Grade(
         submission=report.submission.id,
         people=report.submission.people,

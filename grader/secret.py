@@ -28,18 +28,18 @@ def course_secret(root: Path, given: bytes = b"") -> bytes:
     path = root / FILE
     try:
         if given:
-            secret, where = given, "GRADER_SECRET"
+            secret, where, mend = given, "GRADER_SECRET", "give it a longer secret."
         else:
             if not path.exists():
                 _make(path)
-            secret, where = path.read_bytes().strip(), str(path)
+            secret, where, mend = path.read_bytes().strip(), str(path), "delete the file to get a fresh one."
     except OSError as error:
         raise UsageError(
             f"The course secret {path} can't be read or made: {error.strerror}. "
             "Make the folder writable, or set GRADER_SECRET to the course's secret."
         ) from None
     if len(secret) < MINIMUM:
-        raise UsageError(f"{where} holds fewer than {MINIMUM} characters; delete the file to get a fresh secret.")
+        raise UsageError(f"{where} holds fewer than {MINIMUM} characters; {mend}")
     return secret
 
 
