@@ -20,11 +20,11 @@ from grader import bundle, single, staff
 from grader.assignment import SETTINGS, Assignment
 from grader.collect import Checks, collect
 from grader.errors import UsageError
-from grader.render import Renderer, environment
+from grader.pages.render import Renderer, environment
+from grader.pages.summary import number
+from grader.pages.words import BUILT_IN
 from grader.results import CheckResult, Report
-from grader.summary import number
 from grader.text import clean
-from grader.words import BUILT_IN
 
 SECONDS = 600.0
 HOME = ".github/grader"
@@ -61,7 +61,7 @@ def contents(assignment: Assignment, *, torch_index: str = "", include: tuple[Pa
     )
     own = {**bundle.grader_files(), **public, "requirements.txt": ("\n".join(others) + "\n").encode()}
     return {
-        ".github/workflows/classroom.yml": workflow.encode(),
+        ".github/workflows/classroom.yml": f"{workflow}\n".encode(),
         **{f"{HOME}/{path}": data for path, data in own.items()},
         **{Path(path).name: data for path, data in public.items() if not path.endswith(SETTINGS)},
     }
@@ -133,17 +133,17 @@ def result(check: CheckResult) -> dict[str, Any]:
 
 
 def printed(report: Report) -> str:
-    """The log of the step: no line starts with "::", which GitHub would obey."""
+    """The log of the step. GitHub obeys lines that start with "::", after spaces too, so a rule stands before each."""
     lines = [
         f"{number(report.score)} of {number(report.max_score)} points in the public checks. They are not the mark."
     ]
     if report.problem:
-        lines.append(f"  {clean(report.problem, 1000)}")
+        lines.append(clean(report.problem, 1000))
     for check in report.checks:
-        lines.append(f"  {'passed' if check.status == 'passed' else 'not yet'}: {clean(check.title, 200)}")
+        lines.append(f"{'passed' if check.status == 'passed' else 'not yet'}: {clean(check.title, 200)}")
         if check.message and not report.problem:
-            lines.append("    " + clean(check.message, 1000).replace("\n", "\n    "))
-    return "\n".join(lines)
+            lines.append(clean(check.message, 1000))
+    return "\n".join(f"│ {line}" for line in "\n".join(lines).split("\n"))
 
 
 def _whole(points: float) -> float:

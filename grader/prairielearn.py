@@ -17,16 +17,16 @@ from typing import Any
 from grader import assignment as assignments
 from grader import bundle, clean_start, secret, single
 from grader.assignment import Assignment
-from grader.check_view import count_words
 from grader.errors import UsageError
-from grader.heatmap import figure, grid
+from grader.pages.check_view import count_words
+from grader.pages.heatmap import figure, grid
+from grader.pages.render import environment
+from grader.pages.summary import is_shown, summary
+from grader.pages.words import BUILT_IN, Words, load_words
 from grader.png import data_url
-from grader.render import environment
 from grader.results import CheckResult, Report
 from grader.run_directory import write
-from grader.summary import is_shown, summary
 from grader.text import clean
-from grader.words import BUILT_IN, Words, load_words
 
 SECONDS = 60.0
 """PrairieLearn's own limit is 30 s unless info.json says otherwise; build writes one that does."""
@@ -34,6 +34,8 @@ RESERVE_SECONDS = 5.0
 MOST_BYTES = 900_000
 """Of results.json; PrairieLearn takes 1 MB."""
 MOST_TEXT = 20_000
+MOST_PICTURES = 3
+"""Of one test."""
 
 
 def run(root: Path, name: str, folder: Path, *, seconds: float = SECONDS, floor: str = "B") -> None:
@@ -73,7 +75,7 @@ def not_gradable(reason: str) -> dict[str, Any]:
 
 
 def results(report: Report, words: Words) -> dict[str, Any]:
-    """The file's contents. Pictures are left out, the last ones first, until it is small enough."""
+    """The file's contents. Until it is small enough, pictures and then numbers are left out, the last ones first."""
     if report.status == "error":
         return not_gradable(f"{words['fix_fault']}. {words['fix_fault_text']}")
     if report.problem:
@@ -86,16 +88,17 @@ def results(report: Report, words: Words) -> dict[str, Any]:
         "output": "",
         "tests": [test(check, words) for check in shown],
     }
-    for one in reversed(made["tests"]):
-        if len(json.dumps(made)) <= MOST_BYTES:
-            break
-        one.pop("images", None)
+    too_much = len(json.dumps(made)) - MOST_BYTES
+    for part in ("images", "output"):
+        for one in reversed(made["tests"]):
+            if too_much > 0:
+                too_much -= len(json.dumps(one.pop(part, "")))
     return made
 
 
 def test(check: CheckResult, words: Words) -> dict[str, Any]:
     """One check with its pictures, once as pictures and once as numbers."""
-    figures = [figure(picture, words) for picture in check.pictures]
+    figures = [figure(picture, words) for picture in check.pictures[:MOST_PICTURES]]
     where = words["on_gpu_emulated" if check.emulated else "on_gpu"] if check.device != "cpu" else ""
     said = [words["error_words"] if check.status == "error" else check.message]
     said += [f"{words['hint']}: {check.hint}"] if check.hint else []
@@ -160,7 +163,7 @@ def contents(
     engine.filters["quote"] = shlex.quote
     values = {"name": assignment.name, "torch": torch, "index": torch_index, "seconds": int(timeout(assignment))}
     made = {
-        target: engine.get_template(f"prairielearn/{template}").render(values).encode()
+        target: (engine.get_template(f"prairielearn/{template}").render(values) + "\n").encode()
         for template, target in (
             ("Dockerfile.j2", "Dockerfile"),
             ("info.json.j2", "question/info.json"),
