@@ -27,7 +27,7 @@ from bounds import bounds, gradient_bounds, row_sum_bound  # noqa: E402
 from inputs import Sizes, large  # noqa: E402
 
 from grader.assignment import load  # noqa: E402
-from grader.master import load_reference  # noqa: E402
+from grader.authoring.master import load_reference  # noqa: E402
 
 DTYPES = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 MASKS = ("none", "causal", "random", "padding")

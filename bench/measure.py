@@ -66,7 +66,7 @@ def grade(folder: Path, *, jobs: int = 1) -> tuple[str, ...]:
 
 def right_answer() -> str:
     """A right submission: the reference as a student would hand it in."""
-    from grader.master import reference_source
+    from grader.authoring.master import reference_source
 
     return reference_source(ROOT / "solutions" / "attention" / "attention.py")
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from grader.master import reference_source
+from grader.authoring.master import reference_source
 
 FUNCTION = "scaled_dot_product_attention"
 OTHER_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.MatMult, ast.FloorDiv, ast.Mod, ast.Pow)

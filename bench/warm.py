@@ -12,16 +12,17 @@ from typing import Any
 
 from bench.measure import ROOT, copies, cost, grade, machine, right_answer, say
 from grader import assignment as assignments
-from grader import source, staff
+from grader import staff
 from grader.call import Call
 from grader.ground import ground
 from grader.marker import Marker
-from grader.render import Renderer
+from grader.pages.render import Renderer
+from grader.reading import source
+from grader.reading.source import Sources
 from grader.reporting import Circumstances
 from grader.results import Report
 from grader.sandbox.confined import ConfinedSandbox
 from grader.sandbox.zygote import Zygote
-from grader.source import Sources
 from grader.submission import SourceFile, Submission
 
 COUNT = 40

@@ -13,8 +13,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "browser"
 import reports
 from driver import Browser, missing
 
-from grader.dashboard import dashboard
-from grader.render import Renderer
+from grader.pages.dashboard import dashboard
+from grader.pages.render import Renderer
 
 IMAGES = Path(__file__).resolve().parent / "images"
 STUDENTS = 240

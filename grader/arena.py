@@ -29,11 +29,11 @@ from grader.assignment import Limits, Settings
 from grader.call import Call, Failure
 from grader.entry import Entry, Unit
 from grader.errors import GraderFault
+from grader.reading.source import Sources
 from grader.sandbox import zygote
 from grader.sandbox.child import StudentProcess
 from grader.sandbox.confined import ConfinedSandbox, ConfinedSession
 from grader.sandbox.zygote import Zygote
-from grader.source import Sources
 
 ROOT = Path(__file__).resolve().parent.parent
 CORPUS = ROOT / "tests" / "hostile"

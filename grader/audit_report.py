@@ -15,9 +15,9 @@ from rich.text import Text
 
 from grader.audit import Audit, Margin
 from grader.candidates import Kind
-from grader.render import content_security_policy, environment, read_source, template_error
+from grader.pages.render import content_security_policy, environment, read_source, template_error
+from grader.pages.words import with_built_in
 from grader.trials import Outcome
-from grader.words import with_built_in
 
 GROUPS: tuple[tuple[Kind, str], ...] = (
     ("right", "Right answers"),

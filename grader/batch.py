@@ -15,12 +15,13 @@ import msgspec
 import torch
 
 import grader
-from grader import dashboard, grades, intake, results
+from grader import grades, intake, results
 from grader.assignment import Assignment
 from grader.errors import GraderError, GraderFault
 from grader.grades import Grade
+from grader.pages import dashboard
+from grader.pages.render import Renderer
 from grader.pool import Job, Pool
-from grader.render import Renderer
 from grader.reporting import Circumstances
 from grader.results import Report, RunInfo, SandboxInfo
 from grader.run_directory import RunDirectory, write

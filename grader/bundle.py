@@ -14,7 +14,7 @@ from pathlib import Path
 
 from grader.assignment import SAMPLE_CLASS, SETTINGS, Assignment
 from grader.errors import UsageError
-from grader.words import BUILT_IN
+from grader.pages.words import BUILT_IN
 
 if sys.version_info >= (3, 11):
     import tomllib

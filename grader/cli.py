@@ -157,7 +157,7 @@ def audit(root: Path, /, assignment: str, jobs: int | None, html: Path | None) -
 @click.pass_obj
 def new(root: Path, /, name: str) -> None:
     """Write both halves of a new assignment that works from the start."""
-    from grader.new import new as write
+    from grader.authoring.new import new as write
 
     for path in write(name, root):
         click.echo(path)
@@ -170,7 +170,7 @@ def new(root: Path, /, name: str) -> None:
 def release(root: Path, /, assignment: str, check: bool) -> None:
     """Make the starters from the staff master."""
     from grader.assignment import load
-    from grader.release import release as write
+    from grader.authoring.release import release as write
 
     changed = write(load(assignment, root), check=check)
     click.echo("\n".join(map(str, changed)) or "The starters are up to date.")

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from grader.errors import UsageError
+from grader.pages.summary import is_shown, number
+from grader.pages.words import Words
 from grader.results import Adjustment, Person, Report
 from grader.run_directory import RunDirectory
-from grader.summary import is_shown, number
-from grader.words import Words
 
 UNEXPLAINED = "nothing that a mark may depend on: the same work, checks, inputs and versions gave another result"
 _REASONS = {

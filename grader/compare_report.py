@@ -13,13 +13,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from grader.compare import Change, Comparison, by_title, compare, note
-from grader.render import content_security_policy, environment, read_source, template_error
+from grader.pages.render import content_security_policy, environment, read_source, template_error
+from grader.pages.summary import number
+from grader.pages.words import Words, load_words, with_built_in
 from grader.results import Person
 from grader.run_directory import RunDirectory, write
 from grader.sheet import harmless
-from grader.summary import number
 from grader.text import clean, for_terminal
-from grader.words import Words, load_words, with_built_in
 
 COLUMNS = (
     *("submission", "id", "name", "email", "before", "after", "change", "max_before", "max_after"),

@@ -18,12 +18,12 @@ from rich.markup import escape as plain
 from grader import grades, sheet
 from grader.errors import UsageError
 from grader.gradebook import Gradebook, Kind, understand
+from grader.pages.summary import Phase, number, summary
+from grader.pages.words import Words, load_words
 from grader.results import Person, Report
 from grader.run_directory import RunDirectory, write
 from grader.sheet import Row, Sheet
-from grader.summary import Phase, number, summary
 from grader.text import clean, for_terminal
-from grader.words import Words, load_words
 
 UNTOUCHED = ("ex", "n/a")
 """Canvas's words for somebody who is excused, or whose assignment this is not."""

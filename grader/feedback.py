@@ -7,10 +7,10 @@ from typing import Literal
 
 from rich.console import Console
 
-from grader import dashboard
-from grader.render import Renderer
+from grader.pages import dashboard
+from grader.pages.render import Renderer
+from grader.pages.summary import Phase
 from grader.run_directory import FEEDBACK, RunDirectory, write
-from grader.summary import Phase
 
 
 def feedback(

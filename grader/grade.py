@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Literal
 
@@ -17,11 +16,11 @@ from grader import policy as policies
 from grader.batch import Outcome, Plan
 from grader.errors import GraderFault, UsageError
 from grader.grades import Grade
-from grader.ground import Ground, ground, refuse_below
 from grader.policy import ADJUST, EXTENSIONS, policy
 from grader.reporting import Circumstances
 from grader.run_directory import RunDirectory
 from grader.text import clean, for_terminal
+from grader.where import Kept, Where, at_home, on_cluster
 
 SHOWN = 60
 
@@ -41,6 +40,7 @@ def grade(
     fresh: bool = False,
     require_level: str = "B",
     insecure: bool = False,
+    cluster: str = "",
 ) -> None:
     """Grade and print what came of it. Raises UsageError for wrong use, GraderFault when a check of ours broke."""
     console = Console()
@@ -48,34 +48,41 @@ def grade(
     for path in paths:
         if not path.exists():
             raise UsageError(f"{path} does not exist. Give the folder, file or zip with the submissions.")
-    with ground(loaded, device) as base:
-        refuse_below(base, "C" if insecure else require_level)
+    place = RunDirectory(out or root / "runs" / assignment)
+
+    def keep() -> Kept:
+        key = secret.course_secret(root, clean_start.given_secret())
+        return Kept(key, policy(loaded, extensions or place.own(EXTENSIONS), adjust or place.own(ADJUST)))
+
+    floor = "C" if insecure else require_level
+    with (
+        on_cluster(cluster, loaded, device, floor, keep, root / "templates")
+        if cluster
+        else at_home(loaded, device, floor, keep)
+    ) as where:
         # Only from here on: nothing of the students or of the staff was in memory when the zygote split off.
-        place = RunDirectory(out or root / "runs" / assignment)
-        rules = policy(loaded, extensions or place.own(EXTENSIONS), adjust or place.own(ADJUST))
         taken = intake.scan(paths, loaded.settings, source=source, roster=roster)
-        for line in policies.notes(rules, taken.entries):
+        for line in policies.notes(where.kept.policy, taken.entries):
             console.print(escape(line), soft_wrap=True)
         plan = Plan(
             assignment=loaded,
             intake=taken,
             out=place,
-            circumstances=Circumstances(
-                secret.course_secret(root, clean_start.given_secret()), base.canary.level, base.device
-            ),
-            jobs=min(jobs or len(os.sched_getaffinity(0)), max(1, len(taken.entries))),
-            real_device=base.real,
-            layers=base.canary.layers,
+            circumstances=Circumstances(where.kept.secret, where.level, where.device),
+            jobs=min(jobs or where.jobs, max(1, len(taken.entries))),
+            real_device=where.real_device,
+            torch=where.torch,
+            layers=where.layers,
             source=source,
             roster=str(roster.resolve()) if roster else "",
-            policy=rules,
+            policy=where.kept.policy,
             fresh=fresh,
             template_dirs=tuple(
                 folder for folder in (loaded.staff / "templates", root / "templates") if folder.is_dir()
             ),
         )
         try:
-            outcome = _with_progress(plan, base, console)
+            outcome = _with_progress(plan, where, console)
         except KeyboardInterrupt:
             raise GraderFault("Stopped. Everything finished is kept; the same command goes on.") from None
     _show(console, plan, outcome)
@@ -89,7 +96,7 @@ def grade(
         )
 
 
-def _with_progress(plan: Plan, base: Ground, console: Console) -> Outcome:
+def _with_progress(plan: Plan, where: Where, console: Console) -> Outcome:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -104,7 +111,7 @@ def _with_progress(plan: Plan, base: Ground, console: Console) -> Outcome:
         def show(one: Grade | None) -> None:
             progress.update(task, advance=1, name=clean(one.name, 40) if one else "", refresh=True)
 
-        return batch.grade(plan, batch.here(plan, base.root), show)
+        return batch.grade(plan, where.markers(plan), show)
 
 
 def _show(console: Console, plan: Plan, outcome: Outcome) -> None:

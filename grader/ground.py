@@ -12,6 +12,7 @@ import torch
 
 from grader import devices
 from grader.assignment import Assignment
+from grader.devices import Accelerator
 from grader.errors import SandboxError, UsageError
 from grader.sandbox import canary, wire, zygote
 from grader.sandbox.child import StudentProcess
@@ -37,20 +38,20 @@ def ground(assignment: Assignment, device: str) -> Iterator[Ground]:
     """Split off the zygote for this assignment. Nothing of `solutions/` or of a submission may have been read yet.
 
     `device`: "auto" takes a real accelerator if there is one and the emulated one else, "gpu" only a real one (else
-    UsageError), "cpu" none.
+    UsageError), "emulated" the emulated one even where there is a real one, "cpu" none.
     """
     torch.set_num_threads(1)  # submissions are small and marked side by side; threads would only wait for each other
-    found = devices.require_real() if device == "gpu" else devices.detect()
+    emulated = Accelerator("emulated", "emulated")
+    found = devices.require_real() if device == "gpu" else devices.detect() if device == "auto" else emulated
     body = StudentProcess(
         from_scratch=assignment.settings.from_scratch,
         trains=assignment.settings.trains,
-        accelerator_name="emulated" if device == "cpu" else found.name,
+        accelerator_name=found.name,
     )
     root = zygote.start(body.warm, body)
     try:
         verdict = canary.try_out(lambda targets: let_try(root, targets), assignment.settings.limits.memory_mb << 20)
-        real = device != "cpu" and not found.emulated
-        yield Ground(root, verdict, "none" if device == "cpu" else found.label, real)
+        yield Ground(root, verdict, "none" if device == "cpu" else found.label, not found.emulated)
     finally:
         root.close()
 

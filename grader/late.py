@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 
 from grader.assignment import Late
 from grader.errors import AssignmentError, UsageError
+from grader.pages.summary import number
 from grader.results import Adjustment
-from grader.summary import number
 from grader.times import date_words, in_words, parse_time
 
 UNITS = {"hour": timedelta(hours=1), "day": timedelta(days=1)}

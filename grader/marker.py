@@ -14,12 +14,13 @@ from typing import Any
 import msgspec
 import torch
 
-from grader import contract, diagnose, secret, source
+from grader import contract, diagnose, secret
 from grader.assignment import Assignment
 from grader.call import Call
 from grader.collect import GPU, Check, Checks, collect
 from grader.contract import Verdict
 from grader.errors import GraderError, SandboxError
+from grader.reading import source
 from grader.reporting import Circumstances, Reporter
 from grader.results import CheckResult, DiagnosisResult, Report
 from grader.sandbox.interface import Sandbox, Session

@@ -7,7 +7,7 @@ import struct
 import zlib
 from collections.abc import Sequence
 
-from grader.heatmap import SIDE, STEPS, Figure, Panel, Shade
+from grader.pages.heatmap import SIDE, STEPS, Figure, Panel, Shade
 
 CELL = 14
 """Pixels of a cell's side."""

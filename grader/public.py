@@ -8,11 +8,12 @@ from rich.console import Console
 from rich.markup import escape
 
 from grader import assignment as assignments
-from grader import contract, source
+from grader import contract
 from grader.assignment import Assignment
 from grader.call import Call
 from grader.collect import GPU, Checks, Ending, collect
 from grader.errors import UsageError
+from grader.reading import source
 from grader.sandbox.interface import Session
 from grader.sandbox.local import LocalSandbox
 from grader.staff import no_reference

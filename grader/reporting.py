@@ -12,13 +12,15 @@ import torch
 from torch import Tensor
 
 import grader
-from grader import secret, source, suspicion
+from grader import secret, suspicion
 from grader.assignment import Assignment
 from grader.call import Call
 from grader.collect import GPU, Check, Ending
 from grader.contract import Verdict
 from grader.entry import Entry
 from grader.expect import NoAnswer
+from grader.reading import source
+from grader.reading.source import Sources
 from grader.results import (
     Adjustment,
     CheckResult,
@@ -30,7 +32,6 @@ from grader.results import (
     total,
 )
 from grader.sandbox.interface import Session
-from grader.source import Sources
 from grader.submission import Submission
 
 LIMITS = {

@@ -14,8 +14,8 @@ from grader import staff
 from grader.assignment import Assignment
 from grader.errors import GraderError, SandboxError
 from grader.marker import Marker
+from grader.pages.render import Renderer
 from grader.pool import Channel
-from grader.render import Renderer
 from grader.reporting import Circumstances
 from grader.results import Report
 from grader.sandbox.confined import ConfinedSandbox

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 
 from grader.assignment import Assignment
+from grader.authoring.master import load_reference
 from grader.errors import AssignmentError, UsageError
-from grader.master import load_reference
 from grader.misconception import Bank, Convention
 
 Bounds = Callable[..., "tuple[Tensor, ...] | Tensor"]

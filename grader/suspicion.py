@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from grader.reading.source import Sources
 from grader.results import Flag, Place
-from grader.source import Sources
 from grader.text import clean
 
 MOST = 5

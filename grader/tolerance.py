@@ -86,8 +86,9 @@ def softmax_bound(weights: Tensor, scores: Tensor, errors: Tensor, dtype: torch.
     Returns (..., n); NaN where a weight is NaN.
     """
     n, u = weights.size(-1), unit_roundoff(dtype)
-    top = float(scores.abs().max())  # no shift is larger
-    shift = (errors + u * (scores.abs() + top)).exp()
+    sizes = scores.abs()
+    top = float(sizes.max())  # no shift is larger
+    shift = (errors + u * (sizes + top)).exp()
     # the worst case for one weight: its own argument too large and all others too small, or the reverse
     most, least = weights * shift, weights / shift
     spread = most - least
@@ -97,5 +98,8 @@ def softmax_bound(weights: Tensor, scores: Tensor, errors: Tensor, dtype: torch.
     # a log-sum-exp taken off in place of a division: its own rounding moves all weights of a row together
     relative = gamma(n + EXP_ROUNDINGS + 4 + extra, u) + 2 * u * (top + math.log(n)) + GUARD
     # shifted by the largest of all, or not at all, a whole row may be tiny before it is divided by its sum
+    lost = (n + 1) * underflow(dtype)
+    if lost * math.exp(min(2 * top, LARGEST_EXPONENT)) < u * u:  # however tiny the row
+        return moved + relative * (weights + moved) + u * u
     raised = (weights * (top - scores).clamp_max(LARGEST_EXPONENT).exp()).amax(-1, keepdim=True)
-    return moved + relative * (weights + moved) + (n + 1) * underflow(dtype) * raised
+    return moved + relative * (weights + moved) + lost * raised

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from grader.assignment import load
-from grader.new import new
-from grader.release import release
+from grader.authoring.new import new
+from grader.authoring.release import release
 
 PAGE = Path(__file__).parent.parent / "docs" / "adding-an-assignment.md"
 BLOCK = re.compile(r"^(?P<fence>`{3,})(?P<kind>\w+)(?: title=(?P<title>\S+))?\n(?P<text>.*?)^(?P=fence)$", re.M | re.S)

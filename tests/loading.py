@@ -11,8 +11,8 @@ import torch
 
 from grader.assignment import Settings
 from grader.entry import Entry, Loaded, Problem
+from grader.reading.source import Sources, units
 from grader.sandbox import loader
-from grader.source import Sources, units
 from grader.submission import SourceFile
 
 CORPUS = Path(__file__).parent / "corpus"

@@ -13,6 +13,7 @@ import pytest
 from grader.compare import UNEXPLAINED, Comparison, change, compare, note
 from grader.compare_report import as_csv, as_html, show
 from grader.errors import UsageError
+from grader.pages.words import load_words
 from grader.results import (
     Adjustment,
     CheckResult,
@@ -26,7 +27,6 @@ from grader.results import (
     total,
 )
 from grader.run_directory import RunDirectory, write
-from grader.words import load_words
 
 WORDS = load_words()
 ROWS, HIDDEN = "Rows sum to 1", "A secret title"

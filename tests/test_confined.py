@@ -11,10 +11,10 @@ import msgspec
 import pytest
 import torch
 
-from grader import source
 from grader.assignment import Limits, Settings
 from grader.entry import Entry
 from grader.errors import SandboxError
+from grader.reading import source
 from grader.sandbox import zygote
 from grader.sandbox.child import StudentProcess
 from grader.sandbox.confined import ConfinedSandbox, ConfinedSession

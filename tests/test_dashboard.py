@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 import reports
 
-from grader.class_rows import Class
-from grader.class_view import ClassView, class_view
-from grader.dashboard import dashboard
 from grader.errors import AssignmentError
+from grader.pages.class_rows import Class
+from grader.pages.class_view import ClassView, class_view
+from grader.pages.dashboard import dashboard
+from grader.pages.words import load_words
 from grader.results import Adjustment, Flag, Report
-from grader.words import load_words
 
 
 def look(made: list[Report]) -> ClassView:

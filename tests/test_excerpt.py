@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from grader.excerpt import MOST_LINES, Code
+from grader.pages.excerpt import MOST_LINES, Code
+from grader.pages.words import load_words
 from grader.results import Place, SourceText
-from grader.words import load_words
 
 CODE = Code([SourceText(file="a.py", cell=None, text="".join(f"line {n}\n" for n in range(1, 11)))])
 

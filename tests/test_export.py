@@ -15,6 +15,7 @@ from grader import sheet
 from grader.errors import UsageError
 from grader.export import Manner, comment, export, fill
 from grader.gradebook import Gradebook, Kind, understand
+from grader.pages.words import load_words
 from grader.results import (
     Adjustment,
     CheckResult,
@@ -27,7 +28,6 @@ from grader.results import (
     encode,
 )
 from grader.run_directory import RunDirectory, write
-from grader.words import load_words
 
 WORDS = load_words()
 ADA = Person(id="u0001", name="Ada Löw", email="ada@uni.example", lms_id="12345")

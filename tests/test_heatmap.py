@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import reports
 
-from grader.heatmap import cell_text, figure, grid
+from grader.pages.heatmap import cell_text, figure, grid
+from grader.pages.words import load_words
 from grader.results import Picture
-from grader.words import load_words
 
 WORDS = load_words()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.magics import plain_cell, plain_file
+from grader.reading.magics import plain_cell, plain_file
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from grader.markdown import fence, prose, span
+from grader.pages.markdown import fence, prose, span
 
 PARSER = MarkdownIt("commonmark", {"html": True}).enable("table").enable("strikethrough")
 PLAIN = {"paragraph_open", "inline", "paragraph_close"}

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from grader.assignment import Assignment, load
+from grader.authoring.master import load_reference, master_path, read_master, reference_source
 from grader.errors import AssignmentError
-from grader.master import load_reference, master_path, read_master, reference_source
 
 ROOT = Path(__file__).parent.parent
 PERCENT = '''"""A note for staff."""

@@ -8,10 +8,10 @@ from instructor import PAGE, follow
 
 from grader.assignment import Convention, Late, Limits, Settings, load
 from grader.audit import audit
+from grader.authoring.new import new
+from grader.authoring.release import release
 from grader.entry import Entry
 from grader.errors import AssignmentError
-from grader.new import new
-from grader.release import release
 
 
 def test_both_halves_are_written(tmp_path):

@@ -9,8 +9,8 @@ import warnings
 import pytest
 from loading import CORPUS
 
-from grader import notebook
-from grader.notebook import cells
+from grader.reading import notebook
+from grader.reading.notebook import cells
 
 
 def book(*sources: object, **keys: object) -> bytes:

@@ -14,9 +14,9 @@ import nbformat
 import pytest
 
 from grader.assignment import Assignment, load
+from grader.authoring.master import load_reference
+from grader.authoring.release import release
 from grader.errors import AssignmentError
-from grader.master import load_reference
-from grader.release import release
 
 ROOT = Path(__file__).parent.parent
 NAMES = sorted(path.parent.name for path in (ROOT / "assignments").glob("*/assignment.toml"))

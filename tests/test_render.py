@@ -13,10 +13,10 @@ import reports
 from markdown_it import MarkdownIt
 
 from grader.errors import AssignmentError
-from grader.render import Renderer
+from grader.pages.render import Renderer
+from grader.pages.summary import Audience
+from grader.pages.words import BUILT_IN, load_words
 from grader.results import Picture, Report
-from grader.summary import Audience
-from grader.words import BUILT_IN, load_words
 
 RENDERER = Renderer()
 SECRET = "do not show this"

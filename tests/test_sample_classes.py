@@ -14,7 +14,7 @@ from instructor import follow
 
 from grader import intake
 from grader.assignment import SAMPLE_CLASS, load
-from grader.new import new
+from grader.authoring.new import new
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from loading import CORPUS, ENTRY, SETTINGS, files_at, texts_as_files
 
-from grader import decoding, stubs
-from grader.source import LONGEST, texts, units
+from grader.reading import decoding, stubs
+from grader.reading.source import LONGEST, texts, units
 from grader.submission import SourceFile
 
 DONE = "import torch\ndef scaled_dot_product_attention(Q, K, V, mask=None):\n    return Q, K\n"

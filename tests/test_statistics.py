@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.statistics import histogram, median, point_biserial
+from grader.pages.statistics import histogram, median, point_biserial
 
 
 def test_the_histogram_counts_everybody_once_and_full_marks_last() -> None:

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 import reports
 
+from grader.pages.summary import Phase, is_shown, number, state, summary
+from grader.pages.words import load_words
 from grader.results import Adjustment, CheckResult
-from grader.summary import Phase, is_shown, number, state, summary
-from grader.words import load_words
 
 WORDS = load_words()
 

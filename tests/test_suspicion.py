@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from grader import suspicion
+from grader.authoring.master import reference_source
 from grader.entry import Unit
-from grader.master import reference_source
-from grader.source import Sources
+from grader.reading.source import Sources
 from grader.suspicion import MOST
 
 ROOT = Path(__file__).parent.parent

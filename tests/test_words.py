@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from grader.errors import AssignmentError
-from grader.words import BUILT_IN, load_words
+from grader.pages.words import BUILT_IN, load_words
 
 
 def test_a_course_may_replace_single_words(tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ from grader.assignment import Assignment
 from grader.collect import Checks, collect
 from grader.errors import UsageError
 from grader.gradescope.tree import RESERVE_FRACTION, RESERVE_SECONDS
-from grader.render import environment
-from grader.words import BUILT_IN
+from grader.pages.render import environment
+from grader.pages.words import BUILT_IN
 
 OWN_MB = 420
 """What the grader itself takes at its peak, measured over all its processes by bench/gradescope.py, and a little."""

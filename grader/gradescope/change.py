@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from grader.words import Words
+from grader.pages.words import Words
 
 _NAMED = 4
 

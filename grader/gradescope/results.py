@@ -12,14 +12,14 @@ from typing import Any, Literal
 import msgspec
 from jinja2 import TemplateError
 
-from grader.check_view import Explainer, check_view
-from grader.excerpt import Code
 from grader.gradescope.change import since_last
-from grader.render import environment, template_error
+from grader.pages.check_view import Explainer, check_view
+from grader.pages.excerpt import Code
+from grader.pages.render import environment, template_error
+from grader.pages.view import view
+from grader.pages.words import load_words, with_built_in
 from grader.results import CheckResult, Report, Struct, Visibility
 from grader.text import clean
-from grader.view import view
-from grader.words import load_words, with_built_in
 
 LIMIT = 90_000
 """Characters of one output. Gradescope cuts the middle out of anything above 100 000."""

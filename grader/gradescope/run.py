@@ -22,8 +22,8 @@ from grader.errors import GraderError, GraderFault
 from grader.gradescope import attempts, metadata
 from grader.gradescope.metadata import Metadata
 from grader.gradescope.tree import Tree, budget, fault
+from grader.pages.words import load_words
 from grader.results import Report, total
-from grader.words import load_words
 
 
 def run(root: Path, name: str, folder: Path, *, floor: str = "B") -> None:

@@ -21,7 +21,7 @@ from grader.gradescope import harness
 from grader.gradescope.harness import Ran
 from grader.gradescope.tree import Tree
 from grader.gradescope.validate import validate
-from grader.summary import number
+from grader.pages.summary import number
 from grader.text import clean
 from grader.times import parse_time
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from grader.gradescope.metadata import Metadata
+from grader.pages.summary import number
 from grader.results import Report
-from grader.summary import number
 from grader.text import clean
 
 _DETAIL = 1500

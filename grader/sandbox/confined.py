@@ -26,9 +26,9 @@ from grader.assignment import Settings
 from grader.call import Call, Failure
 from grader.entry import Loaded, Problem
 from grader.errors import SandboxError
+from grader.reading.source import Sources
 from grader.sandbox import calls, confine, wire
 from grader.sandbox.zygote import Death, Zygote
-from grader.source import Sources
 from grader.text import clean
 
 START_SECONDS = 30.0

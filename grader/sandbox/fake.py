@@ -13,9 +13,9 @@ from torch import Tensor
 
 from grader.call import Call
 from grader.entry import Found, Loaded
+from grader.reading.source import Sources
 from grader.sandbox import accelerator, calls, wire
 from grader.sandbox.invoke import Placement, invoke
-from grader.source import Sources
 
 
 class FakeSandbox:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from grader.call import Call
 from grader.entry import Loaded
-from grader.source import Sources
+from grader.reading.source import Sources
 
 
 class Session(Protocol):

@@ -16,8 +16,8 @@ from pathlib import PurePosixPath
 from types import FunctionType, ModuleType
 from typing import Any
 
-from grader.decoding import decode
 from grader.entry import Entry, Found, Loaded, Unit
+from grader.reading.decoding import decode
 from grader.results import Place
 from grader.sandbox import banned as banned_names
 from grader.sandbox import explain, find, words

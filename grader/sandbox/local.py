@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from grader.assignment import Settings
+from grader.reading.source import Sources
 from grader.sandbox import loader
 from grader.sandbox.fake import FakeSession
-from grader.source import Sources
 
 
 class LocalSandbox:

@@ -150,7 +150,7 @@ def complete(buffer: bytearray) -> bool:
         raise Malformed("the frame announces more than it may hold")
     if len(buffer) > PREFIX.size + header + payload:
         raise Malformed("more than one frame")
-    return len(buffer) == PREFIX.size + header + payload
+    return bool(len(buffer) == PREFIX.size + header + payload)
 
 
 def parse(buffer: bytearray) -> tuple[dict[str, Any], list[Tensor], list[Layout]]:

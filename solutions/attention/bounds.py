@@ -12,7 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from grader.tolerance import GUARD, SAFETY, gamma, product_bound, softmax_bound, unit_roundoff
+from grader.tolerance import GUARD, SAFETY, gamma, product_bound, softmax_bound, underflow, unit_roundoff
 
 SCALING = 4
 """Roundings of a score beyond those of its dot product: a rounded constant, a root, one or two products."""
@@ -53,7 +53,8 @@ def bounds(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None = None) -> tuple
     Returns (..., Tq, d_v) and (..., Tq, Tk), float64. A masked weight has bound 0; a row without keys has NaN.
     """
     _, values, _, _, weights, moved = exact(Q, K, V, mask)
-    mixed = moved @ values.abs() + product_bound(weights + moved, values, Q.dtype, extra=1)
+    rounded = gamma(weights.size(-1) + 1, unit_roundoff(Q.dtype))
+    mixed = (moved + rounded * (weights + moved)) @ values.abs() + weights.size(-1) * underflow(Q.dtype)
     return SAFETY * mixed, SAFETY * moved
 
 

@@ -50,8 +50,9 @@ def scattered(sizes: Sizes, heads: int = 1) -> Tensor:
     draws = torch.rand(sizes.B, heads, sizes.Tq, sizes.Tk)
     kept = (draws < 0.6) | (draws == draws.amin(-1, keepdim=True))
     kept &= draws < draws.amax(-1, keepdim=True)
-    for query, key in ((0, sizes.Tk - 1), (sizes.Tq - 1, 0)):
-        kept[0, :, query] = torch.arange(sizes.Tk) == key
+    for query, key in ((0, -1), (-1, 0)):
+        kept[0, :, query] = False
+        kept[0, :, query, key] = True
     return kept
 
 

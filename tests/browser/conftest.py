@@ -19,9 +19,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import reports
 from driver import Browser, missing
 
-from grader.dashboard import dashboard
-from grader.render import Renderer
-from grader.summary import Audience
+from grader.pages.dashboard import dashboard
+from grader.pages.render import Renderer
+from grader.pages.summary import Audience
 
 AXE = "axe-core@4.14.1"
 AXE_SHA512 = "FHfa+lmNjQZfJz1q8wKqIDwC6DExcHt/pkjNQb09a3NPjCKg2rhu5qb2S4r76ASyFNNtuFooJpZe37OgudVGtQ=="

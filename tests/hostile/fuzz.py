@@ -20,9 +20,9 @@ import msgspec
 
 from grader import arena, assignment, results, staff
 from grader.assignment import Assignment, Limits
+from grader.authoring.master import reference_source
 from grader.marker import Marker
-from grader.master import reference_source
-from grader.render import Renderer
+from grader.pages.render import Renderer
 from grader.reporting import Circumstances
 from grader.results import Report
 from grader.sandbox.confined import ConfinedSandbox

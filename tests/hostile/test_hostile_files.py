@@ -14,10 +14,11 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from grader import arena, intake, source
+from grader import arena, intake
 from grader.assignment import Limits, Settings
 from grader.entry import Entry
 from grader.errors import IntakeError
+from grader.reading import source
 from grader.sandbox.zygote import Zygote
 from grader.submission import SourceFile, Submission
 from tests.handed_in import CODE, Link, Tree, device, overlapping, tarred, unfold, zip_of, zipped

@@ -18,9 +18,9 @@ from rich.console import Console
 
 from grader import grades, results
 from grader.batch import Outcome, Plan
-from grader.dashboard import dashboard
 from grader.grade import _show as show_run
-from grader.render import Renderer
+from grader.pages.dashboard import dashboard
+from grader.pages.render import Renderer
 from grader.results import Report
 from tests import reports
 

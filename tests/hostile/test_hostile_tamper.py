@@ -14,11 +14,11 @@ from grader import arena, results, staff
 from grader.assignment import Assignment, Limits
 from grader.entry import Unit
 from grader.marker import Marker
+from grader.reading.source import Sources
 from grader.reporting import Circumstances
 from grader.results import Report
 from grader.sandbox.confined import ConfinedSandbox, ConfinedSession
 from grader.sandbox.zygote import Zygote
-from grader.source import Sources
 from grader.submission import SourceFile, Submission
 from tests import course
 

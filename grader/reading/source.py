@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from grader import magics, notebook, stubs
 from grader.assignment import Settings
-from grader.decoding import decode, disguise
 from grader.entry import Entry, Problem, Unit
+from grader.reading import magics, notebook, stubs
+from grader.reading.decoding import decode, disguise
 from grader.results import SourceText
 from grader.submission import SourceFile
 

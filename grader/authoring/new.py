@@ -7,10 +7,10 @@ import re
 from pathlib import Path
 
 from grader.assignment import load
+from grader.authoring.release import release
 from grader.errors import AssignmentError
-from grader.release import release
 
-TEMPLATE = Path(__file__).resolve().parent.parent / "templates" / "new"
+TEMPLATE = Path(__file__).resolve().parents[2] / "templates" / "new"
 EXAMPLE = "centre_rows"
 """What the template's assignment is called, in file names and in texts."""
 

@@ -12,13 +12,13 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template, Tem
 from jinja2 import TemplateError as JinjaError
 from markupsafe import Markup, escape
 
-from grader import markdown
 from grader.errors import AssignmentError
-from grader.heatmap import Shade, grid
+from grader.pages import markdown
+from grader.pages.heatmap import Shade, grid
+from grader.pages.summary import Audience, Phase
+from grader.pages.view import ReportView, view
+from grader.pages.words import load_words, with_built_in
 from grader.results import Report
-from grader.summary import Audience, Phase
-from grader.view import ReportView, view
-from grader.words import load_words, with_built_in
 
 _CODE = Markup("<code>{}</code>")
 _EMPHASIS = Markup("<em>{}</em>")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from grader.pages.summary import State, state
+from grader.pages.view import people_words
 from grader.results import Report
-from grader.summary import State, state
 from grader.text import clean
-from grader.view import people_words
 
 MARKS = {"passed": "p", "failed": "f", "error": "e", "skipped": "s"}
 

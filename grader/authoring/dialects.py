@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from grader.cells import TAGS, Cell, Dialect, Role
+from grader.authoring.cells import TAGS, Cell, Dialect, Role
 from grader.errors import AssignmentError
 
 _CONFIG = re.compile(r"#\s*ASSIGNMENT CONFIG", re.IGNORECASE)

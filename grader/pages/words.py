@@ -13,7 +13,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-BUILT_IN = Path(__file__).resolve().parent.parent / "templates"
+BUILT_IN = Path(__file__).resolve().parents[2] / "templates"
 """The templates and words that come with the grader."""
 
 Words = Mapping[str, str]

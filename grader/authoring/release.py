@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from grader.assignment import Assignment
-from grader.cells import NOTEBOOK, SCRIPT
+from grader.authoring.cells import NOTEBOOK, SCRIPT
+from grader.authoring.master import master_path, read_master
+from grader.authoring.strip import Stripped, refuse_leaks, strip
 from grader.errors import AssignmentError
-from grader.master import master_path, read_master
-from grader.strip import Stripped, refuse_leaks, strip
 
 _INCLUDE = re.compile(r"# include (?P<name>[\w.]+)")
 _BADGE = "https://colab.research.google.com/assets/colab-badge.svg"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from grader.pages.words import Words
 from grader.results import Place, SourceText
 from grader.text import clean
-from grader.words import Words
 
 AROUND = 2
 """Lines shown before and after a marked one in an excerpt."""

@@ -9,13 +9,13 @@ import msgspec
 from jinja2 import TemplateError as JinjaError
 from markupsafe import Markup
 
-from grader.class_rows import Class
-from grader.class_view import STATES, class_view
-from grader.render import content_security_policy, environment, read_source, template_error
+from grader.pages.class_rows import Class
+from grader.pages.class_view import STATES, class_view
+from grader.pages.render import content_security_policy, environment, read_source, template_error
+from grader.pages.view import time_words
+from grader.pages.words import Words, load_words, with_built_in
 from grader.results import Report, RunInfo
 from grader.text import clean
-from grader.view import time_words
-from grader.words import Words, load_words, with_built_in
 
 
 def dashboard(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 
-from grader.excerpt import Block, Code
-from grader.heatmap import Figure, figure
+from grader.pages.excerpt import Block, Code
+from grader.pages.heatmap import Figure, figure
+from grader.pages.summary import Audience, number, reason_of, shared_hint
+from grader.pages.words import Words
 from grader.results import CheckResult, DiagnosisResult, Place
-from grader.summary import Audience, number, reason_of, shared_hint
 from grader.text import clean
-from grader.words import Words
 
 LIMIT = 4000
 """Characters of one authored text."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from grader.check_view import (
+from grader.pages.check_view import (
     DETAIL,
     LIMIT,
     CheckView,
@@ -19,11 +19,11 @@ from grader.check_view import (
     diagnosis_view,
     place_words,
 )
-from grader.excerpt import Block, Code
+from grader.pages.excerpt import Block, Code
+from grader.pages.summary import Audience, Phase, State, is_shown, number, summary
+from grader.pages.words import Words
 from grader.results import CheckResult, Report
-from grader.summary import Audience, Phase, State, is_shown, number, summary
 from grader.text import clean
-from grader.words import Words
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from grader.pages.words import Words
 from grader.results import CheckResult, Place, Report
 from grader.text import clean
-from grader.words import Words
 
 Audience = Literal["student", "staff"]
 Phase = Literal["before_due", "after_due", "published"]

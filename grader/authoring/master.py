@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from grader.assignment import SETTINGS, Assignment
-from grader.cells import NOTEBOOK, STAFF, Cell, read_percent
-from grader.dialects import read_notebook
+from grader.authoring.cells import NOTEBOOK, STAFF, Cell, read_percent
+from grader.authoring.dialects import read_notebook
 from grader.errors import AssignmentError
 
 

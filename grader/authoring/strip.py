@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.cells import STAFF, Cell
+from grader.authoring.cells import STAFF, Cell
 from grader.errors import AssignmentError
 
 STUB = 'raise NotImplementedError("Write your code here and remove this line.")'

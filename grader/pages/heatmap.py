@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from grader.pages.words import Words
 from grader.results import Cell, Picture
 from grader.text import clean
-from grader.words import Words
 
 STEPS = 9
 """Shades of one colour; the style sheet has a class for each: s0 to s9, n1 to n5 below zero, p1 to p5 above."""

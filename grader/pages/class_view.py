@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from grader.check_view import count_words
-from grader.class_rows import MARKS, Class, Row
+from grader.pages.check_view import count_words
+from grader.pages.class_rows import MARKS, Class, Row
+from grader.pages.statistics import BINS, histogram, median, point_biserial
+from grader.pages.summary import State, number
+from grader.pages.view import time_words
+from grader.pages.words import Words
 from grader.results import RunInfo
-from grader.statistics import BINS, histogram, median, point_biserial
-from grader.summary import State, number
 from grader.text import clean
-from grader.view import time_words
-from grader.words import Words
 
 STATES: tuple[State, ...] = ("right", "partly", "wrong", "problem", "missing", "fault")
 EXAMPLES = 3

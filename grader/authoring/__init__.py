@@ -1,0 +1,1 @@
+"""For authors of assignments: masters, starters, new assignments."""
