@@ -57,9 +57,3 @@ def descendants(pid: int) -> list[int]:
     while more := {child for child, parent in parents.items() if parent in found} - found:
         found |= more
     return sorted(found - {pid})
-
-
-def prefer_as_victim(pid: int) -> None:
-    """Let the kernel, when memory runs out, choose among what `pid` will fork before it chooses us."""
-    with contextlib.suppress(OSError):
-        Path(f"/proc/{pid}/oom_score_adj").write_text("800", encoding="ascii")

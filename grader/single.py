@@ -20,14 +20,14 @@ from typing import Literal, NoReturn
 
 import msgspec
 
-from grader import intake, staff
-from grader.assignment import Assignment
+from grader import intake, memory, staff
+from grader.assignment import Assignment, Settings
 from grader.collect import Checks, collect
 from grader.errors import GraderError, GraderFault, IntakeError, SandboxError, UsageError
 from grader.ground import ground, refuse_below
 from grader.marker import Marker
 from grader.pool import TRIES, Channel
-from grader.processes import adopting, prefer_as_victim
+from grader.processes import adopting
 from grader.reporting import Circumstances
 from grader.results import CheckResult, Report, total
 from grader.sandbox import confine
@@ -85,11 +85,17 @@ def mark(task: Task) -> Report:
     """
     with ground(task.assignment, task.device) as base, adopting():
         refuse_below(base, task.floor)
-        prefer_as_victim(base.root.pid)
         submission = task.identify(read(task.folder, task.assignment))
         circumstances = Circumstances(task.secret(), base.canary.level, base.device)
         confine.shield()
         return _supervise(task, base.root, submission, circumstances, real=base.real)
+
+
+def settings(assignment: Assignment) -> Settings:
+    """The assignment's, with a limit of memory that this container can keep."""
+    limits = assignment.settings.limits
+    fits = msgspec.structs.replace(limits, memory_mb=memory.fitting(limits, memory.container_mb()))
+    return msgspec.structs.replace(assignment.settings, limits=fits)
 
 
 def read(folder: Path, assignment: Assignment) -> Submission:
@@ -178,7 +184,7 @@ def _be_marker(
 ) -> NoReturn:
     try:
         close_all_but(zygote.control.fileno(), channel.socket.fileno())
-        _tell(task, ConfinedSandbox(zygote, task.assignment.settings, gpu=real), channel, submission, circumstances)
+        _tell(task, ConfinedSandbox(zygote, settings(task.assignment), gpu=real), channel, submission, circumstances)
     except SandboxError as error:
         print(f"grader: the sandbox broke: {error}", flush=True)
     except GraderError as error:

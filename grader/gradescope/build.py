@@ -15,11 +15,10 @@ from grader.assignment import Assignment
 from grader.collect import Checks, collect
 from grader.errors import UsageError
 from grader.gradescope.tree import RESERVE_FRACTION, RESERVE_SECONDS
+from grader.memory import OWN_MB
 from grader.pages.render import environment
 from grader.pages.words import BUILT_IN
 
-OWN_MB = 420
-"""What the grader itself takes at its peak, measured over all its processes by bench/gradescope.py, and a little."""
 OWN_SECONDS = 45.0
 """Start, checks and reports on half a core, with room for a busy machine."""
 TIERS = ((0.75, "0.5 CPU, 0.75 GB RAM"), (1.5, "1.0 CPU, 1.5 GB RAM"), (3.0, "2.0 CPU, 3.0 GB RAM"))
