@@ -63,6 +63,10 @@ class Catalogue:
             above = [self.plans[name].upstream for name in step.inputs if name in self.plans]
             passed = None if step.passes is None else step.inputs.index(step.passes)
             self.plans[step.name] = Plan(step, direct, functools.reduce(int.__or__, above, direct), passed)
+        self.steps = {
+            item.bit: tuple(name for name, plan in self.plans.items() if plan.direct & item.bit) for item in self.items
+        }
+        """Item -> the steps that it touches directly."""
         reading = [plan.direct for plan in self.plans.values() if "seen" in plan.step.inputs]
         self.drawn = functools.reduce(int.__or__, reading, 0)
         """Items that may look at the student's answer."""

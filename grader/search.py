@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from grader.catalogue import Catalogue, Item
 from grader.parts import NO, ODD, YES, Part, Returned
 
-WORK = 3_000
-"""Pairs and triples that are compared before the search goes on with single ideas only: a number and not a time, so
-that the same submission is always diagnosed the same."""
+WORK, MORE = 4_000, 6_000
+"""Comparisons after which sets are extended by one idea at a time only, and after which the search gives up. Numbers
+and not a time, so that the same submission is always diagnosed the same."""
 STYLES = 2
 """Styles of one set that are followed: most give the same numbers."""
 WIDTH = 40
@@ -39,7 +39,7 @@ class Search:
                 if verdict == YES:
                     found[chosen] = None
                     continue
-                for sets in self._extended(chosen, verdict, part, parts[:index], most):
+                for sets in self._extended(chosen, verdict, part, parts[:index], most, thorough=thorough):
                     more = dict.fromkeys(sets)
                     found.update(more)
                     if more and not thorough:
@@ -65,28 +65,64 @@ class Search:
         return sum(item.idea is not None for item in members), sum(item.rank for item in members)
 
     def _extended(
-        self, chosen: int, verdict: int, part: Part, earlier: Sequence[Part], most: int
+        self, chosen: int, verdict: int, part: Part, earlier: Sequence[Part], most: int, *, thorough: bool
     ) -> Iterator[Iterator[int]]:
         """The sets that contain `chosen`, fit the part and all earlier ones, and have at most `most` ideas: those
         with a style more first, then with one idea more, then with two."""
         if verdict == ODD:
             yield self._styled(chosen, part, earlier)
         room = most - self.catalogue.size(chosen)
-        if room < 1:
+        if room < 1 or self.work >= MORE:
             return
         items = [item for item in self.catalogue.ideas if self.catalogue.fits(chosen, item)]
         shown = _first_of_each(earlier)
         if part.dear:
             same = [other for other in earlier if other.whatif is part.whatif and isinstance(other, Returned)]
             items = [item for item in items if not any(other.touched(chosen, item.bit) for other in same)]
-        items = [item for item in items if part.touched(chosen, item.bit)]
-        yield self._all_fitting((chosen | item.bit for item in items), part, earlier)
+        active = [item for item in items if part.touched(chosen, item.bit)]
+        self.work += len(items)
+        yield self._all_fitting((chosen | item.bit for item in active), part, earlier, most)
         if room < 2:
             return
-        items = [item for item in items if not any(other.touched(chosen, item.bit) for other in shown)]
+        fresh = [item for item in active if not any(other.touched(chosen, item.bit) for other in shown)]
         for size in range(2, room + 1):
-            combined = (chosen | more for more in self._combined(items, size))
+            combined = (chosen | more for more in self._combined(fresh, size))
             yield self._all_fitting(self._counted(combined), part, earlier)
+        if thorough and not part.dear:
+            yield self._all_fitting(self._woken(chosen, active, items, part), part, earlier)
+
+    def _woken(self, chosen: int, active: Sequence[Item], items: Sequence[Item], part: Part) -> Iterator[int]:
+        """Sets of two items more, the second of which makes a difference only on top of the first."""
+        node, plans = part.whatif.node, self.catalogue.plans
+        sleeping = [item for item in items if item not in active]
+        stirring = {
+            item.bit: [
+                name for name in self.catalogue.steps[item.bit] if node(name, chosen | item.bit) is node(name, chosen)
+            ]
+            for item in sleeping
+        }
+        for first in active:
+            base = chosen | first.bit
+            changed = {name for name in plans if node(name, base) is not node(name, chosen)}
+            for item in sleeping:
+                reached = any(
+                    name not in stirring[item.bit] or not changed.isdisjoint(plans[name].step.inputs)
+                    for name in self.catalogue.steps[item.bit]
+                )
+                if reached and self.catalogue.fits(base, item):
+                    if self.work >= WORK:
+                        return
+                    self.work += 1
+                    if part.touched(base, item.bit):
+                        yield base | item.bit
+
+    def _mended(self, chosen: int, part: Part, other: Part, most: int) -> Iterator[int]:
+        """The set with one item more that undoes what the set does wrong at an earlier part of the same call."""
+        if other.whatif is part.whatif and self.catalogue.size(chosen) < most:
+            for item in self.catalogue.ideas:
+                both = chosen | item.bit
+                if self.catalogue.fits(chosen, item) and other.fits(both) == YES and part.fits(both) == YES:
+                    yield both
 
     def _counted(self, sets: Iterable[int]) -> Iterator[int]:
         """As many of the sets as may still be compared."""
@@ -108,16 +144,22 @@ class Search:
                 else:
                     yield chosen
 
-    def _all_fitting(self, sets: Iterable[int], part: Part, earlier: Sequence[Part]) -> Iterator[int]:
-        """Those of the sets, with a style where that is needed, that fit the part and all earlier ones."""
+    def _all_fitting(self, sets: Iterable[int], part: Part, earlier: Sequence[Part], most: int = 0) -> Iterator[int]:
+        """Those of the sets, with a style where that is needed, that fit the part and all earlier ones.
+
+        A set below `most` ideas that fails only at an earlier part of the same call is tried with one more.
+        """
         for chosen in sets:
             verdict = part.fits(chosen)
             if verdict == NO:
                 continue
-            if verdict == ODD or not all(other.fits(chosen) == YES for other in earlier):
-                yield from self._styled(chosen, part, earlier)
-            else:
+            failing = next((other for other in earlier if other.fits(chosen) != YES), None)
+            if verdict == YES and failing is None:
                 yield chosen
+            elif failing is None or failing.fits(chosen) == ODD:
+                yield from self._styled(chosen, part, earlier)
+            elif verdict == YES:
+                yield from self._all_fitting(self._mended(chosen, part, failing, most), part, earlier)
 
     def _styled(self, chosen: int, part: Part, earlier: Sequence[Part]) -> Iterator[int]:
         """The set with a style that makes it fit, if it fits but for odd places."""

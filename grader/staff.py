@@ -69,11 +69,9 @@ def load(assignment: Assignment) -> Staff:
 def _make_importable(assignment: Assignment) -> None:
     """Let the staff modules import each other by plain name; forget another assignment's of the same names."""
     folder = str(assignment.staff)
-    others = [path for path in sys.path if path.startswith(str(assignment.staff.parent)) and path != folder]
-    for path in others:
-        sys.path.remove(path)
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
+    if folder in sys.path:
+        sys.path.remove(folder)
+    sys.path.insert(0, folder)  # first, so that another assignment's module of the same name can't stand before it
     for name in {file.stem for file in assignment.staff.glob("*.py")}:
         loaded = sys.modules.get(name)
         if loaded is not None and not str(getattr(loaded, "__file__", "")).startswith(folder + "/"):

@@ -49,7 +49,7 @@ def test_a_file_that_can_not_be_used_is_named(tmp_path: Path, text: str | None, 
 def test_every_word_is_used_and_every_used_word_exists() -> None:
     """Translators are asked for nothing that no page shows."""
     root = BUILT_IN.parent
-    sources = [*(root / "grader").glob("*.py"), *BUILT_IN.glob("*.j2"), *BUILT_IN.glob("*.js")]
+    sources = [*(root / "grader").glob("**/*.py"), *BUILT_IN.glob("*.j2"), *BUILT_IN.glob("*.js")]
     text = "\n".join(path.read_text() for path in sources)
     built = r"status_\w+|visibility_\w+|adjustment_\w+|state_\w+"  # completed from the data
     unused = [

@@ -223,14 +223,19 @@ def _try(mask: Tensor, scaled: Tensor, truth_test: bool, needs: str) -> None:
 # --- softmax ---
 
 
-def _undimensioned(x: Tensor) -> Tensor:
-    """What the library chooses when no dimension is given."""
-    return x.softmax(0 if x.dim() in (0, 1, 3) else 1)
+def _undimensioned(x: Tensor) -> int:
+    """The dimension that the library chooses when none is given."""
+    return 0 if x.dim() in (0, 1, 3) else 1
 
 
-def _naive(x: Tensor) -> Tensor:
-    powers = x.exp()
-    return powers / powers.sum(-1, keepdim=True)
+DIMENSIONS: Mapping[str, Callable[[Tensor], int]] = {
+    "keys": lambda x: -1,
+    "queries": lambda x: -2,
+    "dim_0": lambda x: 0,
+    "dim_1": lambda x: 1,
+    "dim_2": lambda x: 2,
+    "undimensioned": _undimensioned,
+}
 
 
 def _without_keepdim(x: Tensor) -> Tensor:
@@ -243,13 +248,7 @@ def _plus_one(x: Tensor) -> Tensor:
     return powers / (1 + powers.sum(-1, keepdim=True))
 
 
-SOFTMAXES: Mapping[str, Callable[[Tensor], Tensor]] = {
-    "keys": lambda x: x.softmax(-1),
-    "queries": lambda x: x.softmax(-2),
-    "dim_0": lambda x: x.softmax(0),
-    "dim_1": lambda x: x.softmax(1),
-    "dim_2": lambda x: x.softmax(2),
-    "undimensioned": _undimensioned,
+OTHER_SOFTMAXES: Mapping[str, Callable[[Tensor], Tensor]] = {
     "matrix": lambda x: x.flatten(-2).softmax(-1).reshape(x.shape),
     "everything": lambda x: x.flatten().softmax(0).reshape(x.shape),
     "none": lambda x: x,
@@ -257,7 +256,6 @@ SOFTMAXES: Mapping[str, Callable[[Tensor], Tensor]] = {
     "sigmoid": lambda x: x.sigmoid(),
     "tanh": lambda x: x.tanh(),
     "relu": lambda x: x.relu(),
-    "naive": _naive,
     "powers": lambda x: x.exp(),
     "shifted_powers": lambda x: (x - x.amax(-1, keepdim=True)).exp(),
     "linear": lambda x: x / x.sum(-1, keepdim=True),
@@ -271,8 +269,18 @@ SOFTMAXES: Mapping[str, Callable[[Tensor], Tensor]] = {
 }
 
 
-def shares(masked: Tensor, *, softmax: str = "keys") -> Tensor:
-    return SOFTMAXES[softmax](masked)  # (..., Tq, Tk)
+def _softmax(x: Tensor, softmax: str, shift: bool = True) -> Tensor:
+    if softmax not in DIMENSIONS:
+        return OTHER_SOFTMAXES[softmax](x)
+    dimension = DIMENSIONS[softmax](x)
+    if shift:
+        return x.softmax(dimension)
+    powers = x.exp()
+    return powers / powers.sum(dimension, keepdim=True)
+
+
+def shares(masked: Tensor, *, softmax: str = "keys", shift: bool = True) -> Tensor:
+    return _softmax(masked, softmax, shift)  # (..., Tq, Tk)
 
 
 @passes("shares")
@@ -373,7 +381,7 @@ MIXES: Mapping[str, Callable[[Ingredients], Tensor]] = {
     "Q": lambda x: x.a @ x.q,
     "transposed": lambda x: x.a.mT @ x.v,
     "scores": lambda x: x.masked @ x.v,
-    "unmasked": lambda x: SOFTMAXES[x.softmax](x.scaled) @ x.v,
+    "unmasked": lambda x: _softmax(x.scaled, x.softmax) @ x.v,
     "mean": lambda x: x.v.mean(-2, keepdim=True).expand(*x.a.shape[:-1], x.v.size(-1)),
     "V itself": lambda x: x.v,
     "summed": lambda x: x.a.sum(-2).unsqueeze(-1) * x.v,
@@ -415,7 +423,7 @@ ANSWERS: Mapping[str, Callable[[Ingredients], Tensor]] = {
     "weights": lambda x: x.a,
     "scores": lambda x: x.masked,
     "raw": lambda x: x.scores,
-    "unmasked": lambda x: SOFTMAXES[x.softmax](x.scaled),
+    "unmasked": lambda x: _softmax(x.scaled, x.softmax),
     "transposed": lambda x: x.a.mT,
     "head mean": lambda x: x.a.mean(1) if x.a.dim() > 3 else x.a,
 }

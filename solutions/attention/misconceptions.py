@@ -869,7 +869,7 @@ SOFTMAX = (
         "power is above 1.",
         hint="Try scores of about 100. What does exp give?",
         section="Softmax",
-        knobs={"softmax": "naive"},
+        knobs={"shift": False},
     ),
     Misconception(
         id="not_normalised",
