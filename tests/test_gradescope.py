@@ -9,9 +9,11 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import click
 import msgspec
 import pytest
 
+from grader import cli_services
 from grader.assignment import Assignment
 from grader.errors import UsageError
 from grader.gradescope import attempts, build, metadata
@@ -440,3 +442,15 @@ def test_setup_fails_loudly(tmp_path: Path, assignment: Assignment, fail: str) -
     files = build.contents(assignment.public.parent.parent, assignment)
     status, _ = set_up(tmp_path, files["setup.sh"].decode(), fail)
     assert status == 7
+
+
+def test_the_page_for_courses_names_every_verb_and_option() -> None:
+    """docs/running-a-course.md leaves out nothing that these commands can do."""
+    page = (Path(__file__).parent.parent / "docs" / "running-a-course.md").read_text(encoding="utf-8")
+    for command in cli_services.COMMANDS:
+        inner = command.commands.values() if isinstance(command, click.Group) else [command]
+        for one in inner:
+            name = one.name if one is command else f"{command.name} {one.name}"
+            assert f"grader {name}" in page, name
+            for option in (parameter for parameter in one.params if isinstance(parameter, click.Option)):
+                assert option.opts[0] in page, (name, option.opts[0])
