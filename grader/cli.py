@@ -140,9 +140,9 @@ def audit(root: Path, /, assignment: str, jobs: int | None, html: Path | None) -
     """Prove what the hidden checks can and can't catch. Exit status 1 when a wrong answer gets away."""
     from rich.console import Console
 
-    from grader import audit_report
     from grader.assignment import load
-    from grader.audit import audit as examine
+    from grader.auditing import audit_report
+    from grader.auditing.audit import audit as examine
     from grader.run_directory import write
 
     findings = examine(load(assignment, root), jobs=jobs)

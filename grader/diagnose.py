@@ -7,8 +7,10 @@ equally, the student's code is asked one more call on which they differ. Where n
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable, Sequence
+import gc
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -64,7 +66,7 @@ def diagnose(
         ask: calls the student's function on further inputs.
     Returns at most one set of misconceptions, and beside it what explains the crashes that the set does not.
     """
-    with torch.no_grad(), np.errstate(all="ignore"):
+    with torch.no_grad(), np.errstate(all="ignore"), _uncollected():
         inquiry = _Inquiry(calls, bank, bounds, ask)
         found = inquiry.result(inquiry.records)
         if found is not None:
@@ -74,6 +76,18 @@ def diagnose(
         if answered and failures and failures <= APART:
             found = inquiry.result(answered)
         return [*([found] if found else []), *_crashes(calls)]
+
+
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """No garbage collection: the search makes many small objects, and collecting once costs more than all of it."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _crashes(calls: Sequence[Call]) -> list[DiagnosisResult]:

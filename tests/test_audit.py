@@ -12,13 +12,13 @@ from rich.console import Console
 
 from grader import staff
 from grader.assignment import Assignment, load
-from grader.audit import Audit, audit, faults, read_listed
-from grader.audit_report import page, show
-from grader.candidates import limited, singles
+from grader.auditing.audit import Audit, audit, faults, read_listed
+from grader.auditing.audit_report import page, show
+from grader.auditing.candidates import limited, singles
+from grader.auditing.mutants import mutants
+from grader.auditing.trials import CheckInfo, Outcome, Trials
 from grader.errors import AssignmentError
-from grader.mutants import mutants
 from grader.sandbox import accelerator
-from grader.trials import CheckInfo, Outcome, Trials
 
 ROOT = Path(__file__).resolve().parent.parent
 SWAPPED = "return x * 2  =>  return 2 * x"

@@ -203,10 +203,17 @@ def assignment(tmp_path: Path) -> Assignment:
     return course.make(tmp_path / "course", settings=LATE)
 
 
+def handed_in(report: Report, seen: metadata.Metadata) -> Report:
+    """The report of work that was handed in when the metadata say."""
+    return msgspec.structs.replace(
+        report, submission=msgspec.structs.replace(report.submission, submitted_at=seen.submitted_at)
+    )
+
+
 def test_lateness_is_taken_off_the_score_and_explained(tmp_path: Path, assignment: Assignment) -> None:
     """Two days late at a tenth a day: the checks keep their points, the total is lower, the reason is told."""
     seen = known(tmp_path, submitted(created_at="2026-02-05T01:30:00.250000-08:00"))
-    report = reports.right()
+    report = handed_in(reports.right(), seen)
     settled = settle(report, assignment, seen)
     assert settled.score == pytest.approx(report.score - 0.2 * report.max_score)
     made = results(settled)
@@ -223,7 +230,7 @@ def test_an_extension_saves_from_lateness(tmp_path: Path, assignment: Assignment
             created_at="2026-02-05T01:30:00.250000-08:00", users=[user("ada", "2026-02-06T23:59:00.000000-08:00")]
         ),
     )
-    assert settle(reports.right(), assignment, seen).adjustments == []
+    assert settle(handed_in(reports.right(), seen), assignment, seen).adjustments == []
 
 
 def test_over_the_limit_the_last_result_that_counts_stands(tmp_path: Path) -> None:
@@ -255,7 +262,9 @@ def test_over_the_limit_with_nothing_known_the_work_is_graded(tmp_path: Path, as
     """Then a note leaves it to the teachers."""
     seen = known(tmp_path, submitted(previous_submissions=[previous(1, None), previous(2, None)]))
     assert attempts.standing(2, seen) is None
-    assert "your teachers decide" in settle(reports.right(), assignment, seen).adjustments[-1].reason
+    third = msgspec.structs.replace(reports.right().submission, attempt=3, attempts=3)
+    settled = settle(msgspec.structs.replace(reports.right(), submission=third), assignment, seen)
+    assert "your teachers decide" in settled.adjustments[-1].reason
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from instructor import PAGE, follow
 
 from grader.assignment import Convention, Late, Limits, Settings, load
-from grader.audit import audit
+from grader.auditing.audit import audit
 from grader.authoring.new import new
 from grader.authoring.release import release
 from grader.entry import Entry

@@ -16,14 +16,14 @@ from typing import Any
 import msgspec
 
 from grader import assignment as assignments
-from grader import late
 from grader.assignment import Assignment
 from grader.errors import GraderError, GraderFault
 from grader.gradescope import attempts, metadata
 from grader.gradescope.metadata import Metadata
 from grader.gradescope.tree import Tree, budget, fault
 from grader.pages.words import load_words
-from grader.results import Report, total
+from grader.policy import Policy
+from grader.results import Report
 
 
 def run(root: Path, name: str, folder: Path, *, floor: str = "B") -> None:
@@ -103,11 +103,5 @@ def _mark(root: Path, assignment: Assignment, tree: Tree, known: Metadata, deadl
 
 def settle(report: Report, assignment: Assignment, known: Metadata) -> Report:
     """The report after lateness and the limit of attempts. The service's due date goes before the assignment's own."""
-    policy = assignment.settings.late
-    due = known.due or policy.due
-    changes = [
-        late.adjustment(policy, due, known.submitted_at, report.max_score, report.score),
-        late.attempts(policy.attempts, attempts.number(known), attempts.number(known)),
-    ]
-    adjustments = [*report.adjustments, *(change for change in changes if change is not None)]
-    return msgspec.structs.replace(report, adjustments=adjustments, score=total(report.checks, adjustments))
+    rules = assignment.settings.late
+    return Policy(late=msgspec.structs.replace(rules, due=known.due or rules.due))(report)

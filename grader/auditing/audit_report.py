@@ -13,11 +13,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from grader.audit import Audit, Margin
-from grader.candidates import Kind
+from grader.auditing.audit import Audit, Margin
+from grader.auditing.candidates import Kind
+from grader.auditing.trials import Outcome
 from grader.pages.render import content_security_policy, environment, read_source, template_error
 from grader.pages.words import with_built_in
-from grader.trials import Outcome
 
 GROUPS: tuple[tuple[Kind, str], ...] = (
     ("right", "Right answers"),

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from grader import secret
 from grader.assignment import Assignment
+from grader.auditing.candidates import Candidate, Kind, limited, refusing
 from grader.call import Call
-from grader.candidates import Candidate, Kind, limited, refusing
 from grader.collect import Check, Checks, collect
 from grader.expect import gauge
 from grader.results import Status

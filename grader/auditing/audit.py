@@ -20,10 +20,10 @@ import torch
 
 from grader import staff
 from grader.assignment import Assignment
-from grader.candidates import pairs, singles
+from grader.auditing.candidates import pairs, singles
+from grader.auditing.trials import CheckInfo, Gauge, Outcome, Share, Trials
 from grader.errors import AssignmentError, GraderFault
 from grader.sandbox import accelerator
-from grader.trials import CheckInfo, Gauge, Outcome, Share, Trials
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -16,11 +16,11 @@ from typing import Any, Literal
 from torch.overrides import TorchFunctionMode
 
 from grader.assignment import Assignment
+from grader.auditing.cheats import cheats
+from grader.auditing.mutants import mutants
 from grader.authoring.master import master_path, reference_source
-from grader.cheats import cheats
 from grader.errors import AssignmentError
 from grader.misconception import Bank
-from grader.mutants import mutants
 from grader.sandbox.ops import refuse
 from grader.staff import Staff
 

@@ -1,0 +1,1 @@
+"""What the hidden checks can and can't catch: candidates, trials, the finding."""
