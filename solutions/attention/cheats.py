@@ -1,4 +1,4 @@
-"""Cheap answers that are particular to attention: none may get full marks. grader/auditing/cheats.py has the general ones."""
+"""Cheap answers that are particular to attention: none may get full marks. The general ones are in grader.auditing."""
 
 from __future__ import annotations
 
