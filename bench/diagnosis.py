@@ -125,15 +125,14 @@ class Bench:
             tally.worst.append(f"{' + '.join(names)}: {' + '.join(got) or 'nothing'}{others}")
 
     def _alike(self, names: Sequence[str], got: Sequence[str]) -> bool:
-        """Whether no call of the checks and no further question tells the two sets apart."""
-        known = {idea.id for idea in self.bank.misconceptions}
-        if not set(got) <= known:
+        """Whether the checks' calls show no difference to a smaller set, or these and all probes none to another."""
+        if not set(got) <= {idea.id for idea in self.bank.misconceptions}:
             return False
-        probes = [Call(args, kwargs, "cpu") for args, kwargs in self.bank.probes()]
+        requests = list(self.requests)
+        if len(got) >= len(names):
+            requests += [Call(args, kwargs, "cpu") for args, kwargs in self.bank.probes()]
         sets = [{key: value for name in one for key, value in self.bank[name].knobs.items()} for one in (names, got)]
-        return all(
-            _equal(*(_call(self.bank, request, knobs) for knobs in sets)) for request in [*self.requests, *probes]
-        )
+        return all(_equal(*(_call(self.bank, request, knobs) for knobs in sets)) for request in requests)
 
 
 def _call(bank: Bank, request: Call, knobs: dict[str, Any]) -> Call:

@@ -62,6 +62,7 @@ KINDS: tuple[Kind, ...] = (
         title="the function is not written yet",
         explanation="The line that says `raise NotImplementedError` is still there.",
         hint="Replace that line with your solution.",
+        line=r"raise\s+NotImplementedError",
     ),
     Kind(
         id="crash_dim_missing",

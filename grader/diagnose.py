@@ -117,8 +117,8 @@ class _Inquiry:
         """The smallest sets that fit all these calls, as a result; None when none does."""
         asked: list[WhatIf] = []
         for size in range(1, MOST + 1):
-            if size == 2 and self.questions and self.left:
-                asked.append(self._put(self.questions[0]))
+            if size == 2:
+                asked = self._opening(records)
             for thorough in (False, True)[: 1 if size == 1 else 2]:
                 sets = self._fitting([*asked, *records], size, thorough)
                 remain = self._told_apart(sets, asked)
@@ -132,6 +132,12 @@ class _Inquiry:
         parts = [part for record in records for part in self._parts(record)]
         fitting = self.search.fitting(parts, size, thorough=thorough)
         return [chosen for chosen in fitting if self.catalogue.size(chosen) and self._convincing(chosen, parts)]
+
+    def _opening(self, records: Sequence[WhatIf]) -> list[WhatIf]:
+        """The first question, before sets of two are searched; more of them where most calls failed."""
+        failed = sum(record.call.failure is not None for record in records)
+        wanted = min(self.left, len(self.questions), 3 if 2 * failed > len(records) else 1)
+        return sorted((self._put(question) for question in self.questions[:wanted]), key=_order)
 
     def _told_apart(self, sets: list[int], asked: list[WhatIf]) -> list[int]:
         """Those of the sets that also fit the further calls that are asked, and added to `asked`, for this."""
@@ -158,8 +164,12 @@ class _Inquiry:
         return [item.idea for item in self.catalogue.members(chosen) if item.idea is not None]
 
     def _convincing(self, chosen: int, parts: Sequence[Part]) -> bool:
-        """Whether more speaks for the set than that calls failed in a way that many mistakes share."""
-        return any(part.fits(0) != YES and (not isinstance(part, Failed) or part.telling(chosen)) for part in parts)
+        """Whether enough speaks for the set: more than that calls failed or gave NaN, as they do in many a mistake.
+
+        Where nothing but NaN shows, a single idea is believed, and two are not.
+        """
+        single = self.catalogue.size(chosen) == 1
+        return any(part.fits(0) != YES and part.telling(chosen, single) for part in parts)
 
     # --- asking ---
 
@@ -235,14 +245,15 @@ def _usable(call: Call) -> bool:
     return sum(tensor.numel() for tensor in call.inputs) <= LARGE
 
 
-def _order(record: WhatIf) -> tuple[bool, bool, int, bool, int]:
-    """Calls first in which few ideas can show, and these clearly: exact dtypes, no gradients, few tensors, small."""
+def _order(record: WhatIf) -> tuple[bool, bool, bool, int, bool, int]:
+    """Calls first in which few ideas can show, and these clearly: answered, exact, no gradients, few tensors, small."""
     inputs = record.call.inputs
     numbers = [tensor for tensor in inputs if tensor.is_floating_point()]
     coarse = any(torch.finfo(tensor.dtype).eps > 1e-5 for tensor in numbers)
     lean = any(1 in tensor.shape for tensor in numbers)  # where a size is 1, many ideas look alike
     elements = sum(tensor.numel() for tensor in inputs)
-    return coarse, record.call.cotangents is not None, len(inputs), lean, elements
+    failed = record.call.failure is not None
+    return failed, coarse, record.call.cotangents is not None, len(inputs), lean, elements
 
 
 def _fresh(inputs: Inputs) -> Inputs:

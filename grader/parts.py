@@ -60,6 +60,10 @@ class Part:
         """Whether the items `more` make a difference here, on top of `chosen`, without stopping the call."""
         raise NotImplementedError
 
+    def telling(self, chosen: int, single: bool) -> bool:
+        """Whether a fit says something about the set, one of a single idea or not, and not just that much is wrong."""
+        return True
+
     @property
     def kind(self) -> tuple[Any, ...]:
         """What parts share in which the same ideas show: this sort of part, of calls with the same sorts of inputs."""
@@ -95,6 +99,9 @@ class Returned(Part):
         self.whatif.share()
         after = self.whatif.node(self.name, chosen | more)
         return after.error is None and after is not self.whatif.node(self.name, chosen)
+
+    def telling(self, chosen: int, single: bool) -> bool:
+        return single or bool(np.isfinite(self.array).any())
 
     def gap(self, chosen: int) -> float:
         """The largest difference of finite numbers between the student's value and the set's."""
@@ -161,8 +168,7 @@ class Failed(Part):
     def touched(self, chosen: int, more: int) -> bool:
         return self.fits(chosen | more) != self.fits(chosen)
 
-    def telling(self, chosen: int) -> bool:
-        """Whether the failure says more than that sizes did not fit, as they do in many a mistake: the same sizes."""
+    def telling(self, chosen: int, single: bool) -> bool:
         error = self.whatif.error(chosen)
         return self.family != "shapes" or (error is not None and str(error) == self.failure.message)
 
@@ -227,6 +233,9 @@ class Gradients(Part):
             return NO
         same = all(_close(mine, theirs) for mine, theirs in zip(got, self.seen, strict=True))
         return YES if same else NO
+
+    def telling(self, chosen: int, single: bool) -> bool:
+        return single or all(gradient is None or bool(gradient.isfinite().any()) for gradient in self.seen)
 
     def touched(self, chosen: int, more: int) -> bool:
         return self.fits(chosen | more) != self.fits(chosen)

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from grader.catalogue import Catalogue, Item
 from grader.parts import NO, ODD, YES, Part, Returned
 
-WORK, MORE = 4_000, 6_000
-"""Comparisons after which sets are extended by one idea at a time only, and after which the search gives up. Numbers
-and not a time, so that the same submission is always diagnosed the same."""
+WORK = 2_500
+"""Sets of two or three that one round compares before it goes on with single ideas only: a number and not a time, so
+that the same submission is always diagnosed the same. Sets that an earlier round compared are not counted again."""
 STYLES = 2
 """Styles of one set that are followed: most give the same numbers."""
 WIDTH = 40
@@ -22,7 +22,8 @@ class Search:
 
     def __init__(self, catalogue: Catalogue) -> None:
         self.catalogue = catalogue
-        self.work = 0
+        self._work = 0
+        self._compared: set[tuple[Part, int]] = set()
 
     def fitting(self, parts: Sequence[Part], most: int, *, thorough: bool = True) -> list[int]:
         """The sets of at most `most` ideas that fit every part; the empty set may be among them.
@@ -31,7 +32,7 @@ class Search:
         at an earlier part, alone, are not taken for that: they would have been needed there already. When not
         thorough, a set is extended by two ideas at once only where no single one will do.
         """
-        fitting = [0]
+        self._work, fitting = 0, [0]
         for index, part in enumerate(parts):
             found: dict[int, None] = {}
             for chosen in fitting:
@@ -72,7 +73,7 @@ class Search:
         if verdict == ODD:
             yield self._styled(chosen, part, earlier)
         room = most - self.catalogue.size(chosen)
-        if room < 1 or self.work >= MORE:
+        if room < 1:
             return
         items = [item for item in self.catalogue.ideas if self.catalogue.fits(chosen, item)]
         shown = _first_of_each(earlier)
@@ -80,16 +81,15 @@ class Search:
             same = [other for other in earlier if other.whatif is part.whatif and isinstance(other, Returned)]
             items = [item for item in items if not any(other.touched(chosen, item.bit) for other in same)]
         active = [item for item in items if part.touched(chosen, item.bit)]
-        self.work += len(items)
         yield self._all_fitting((chosen | item.bit for item in active), part, earlier, most)
         if room < 2:
             return
         fresh = [item for item in active if not any(other.touched(chosen, item.bit) for other in shown)]
         for size in range(2, room + 1):
             combined = (chosen | more for more in self._combined(fresh, size))
-            yield self._all_fitting(self._counted(combined), part, earlier)
+            yield self._all_fitting(self._counted(combined, part), part, earlier)
         if thorough and not part.dear:
-            yield self._all_fitting(self._woken(chosen, active, items, part), part, earlier)
+            yield self._all_fitting(self._counted(self._woken(chosen, active, items, part), part), part, earlier)
 
     def _woken(self, chosen: int, active: Sequence[Item], items: Sequence[Item], part: Part) -> Iterator[int]:
         """Sets of two items more, the second of which makes a difference only on top of the first."""
@@ -110,11 +110,7 @@ class Search:
                     for name in self.catalogue.steps[item.bit]
                 )
                 if reached and self.catalogue.fits(base, item):
-                    if self.work >= WORK:
-                        return
-                    self.work += 1
-                    if part.touched(base, item.bit):
-                        yield base | item.bit
+                    yield base | item.bit
 
     def _mended(self, chosen: int, part: Part, other: Part, most: int) -> Iterator[int]:
         """The set with one item more that undoes what the set does wrong at an earlier part of the same call."""
@@ -124,12 +120,14 @@ class Search:
                 if self.catalogue.fits(chosen, item) and other.fits(both) == YES and part.fits(both) == YES:
                     yield both
 
-    def _counted(self, sets: Iterable[int]) -> Iterator[int]:
-        """As many of the sets as may still be compared."""
+    def _counted(self, sets: Iterable[int], part: Part) -> Iterator[int]:
+        """As many of the sets as this round may still compare."""
         for chosen in sets:
-            if self.work >= WORK:
-                return
-            self.work += 1
+            if (part, chosen) not in self._compared:
+                if self._work >= WORK:
+                    return
+                self._work += 1
+                self._compared.add((part, chosen))
             yield chosen
 
     def _combined(self, items: Sequence[Item], size: int) -> Iterator[int]:

@@ -1361,9 +1361,10 @@ def probes() -> Sequence[Inputs]:
     empty = square.clone()
     empty[2] = 0
     padding = (torch.arange(6) < torch.tensor([[6], [4]])).reshape(2, 1, 1, 6)
-    Q, K, V = _inputs((2, 3), 4, 6, 7, 5, 8)
+    Q, K, V = _inputs((2, 3), 5, 5, 7, 4, 8)
     return (
         ((torch.zeros_like(Q), K, V), {}),  # all scores are 0, so that their scale and sign do not matter
+        (_inputs((2, 3), 5, 5, 6, 4, 9), {}),  # as many queries as keys: no size is wrong
         (_inputs((2, 3), 4, 6, 7, 5, 1), {}),  # no mask
         ((*_inputs((2, 3), 5, 5, 6, 4, 2), square), {}),  # causal, as many queries as keys
         ((*_inputs((3,), 4, 6, 7, 5, 3), bands), {}),  # three dimensions
