@@ -1,8 +1,7 @@
-"""Small classes of the tiny course, graded in this process or by the command, and compared but for times."""
+"""Small classes of the tiny course, graded in this process or by the command."""
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -68,20 +67,3 @@ def run(words: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
     """Run it to its end."""
     options = {"env": environment(), "capture_output": True, "text": True, "check": False, "timeout": 120} | options
     return subprocess.run(words, **options)
-
-
-def timeless(out: Path) -> dict[str, Any]:
-    """Every file of the run that says something about students, without what tells the time."""
-    found: dict[str, Any] = {"grades.csv": (out / "grades.csv").read_bytes()}
-    for path in sorted((out / "results").iterdir()):
-        found[path.name] = without_times(json.loads(path.read_bytes()))
-    for path in sorted((out / "feedback").iterdir()):
-        found[path.name] = path.read_bytes()
-    return found
-
-
-def without_times(value: Any) -> Any:
-    """The value without any `seconds`."""
-    if isinstance(value, dict):
-        return {key: without_times(one) for key, one in value.items() if key != "seconds"}
-    return [without_times(one) for one in value] if isinstance(value, list) else value

@@ -15,14 +15,14 @@ from pathlib import Path
 
 import pytest
 
-from bench.disturb import descendants
+from bench.disturb import descendants, everything
 from grader import assignment as assignments
 from grader import parcel
 from grader.errors import GraderFault, UsageError
 from grader.parcel import File, Package, Ready, Terms
 from grader.policy import Policy
 from tests import class_runs, course
-from tests.class_runs import handed_in, timeless
+from tests.class_runs import handed_in
 from tests.test_zygote_is_clean import holds
 
 SECRET = class_runs.SECRET.decode()
@@ -200,7 +200,7 @@ def test_a_worker_lost_in_the_middle_changes_nothing(root: Path, tmp_path: Path)
         again = class_runs.run(command)
         assert f"{COUNT} of them kept from before" in " ".join(again.stdout.split())
     assert class_runs.run(class_runs.command(root, work, home)).returncode == 0
-    assert timeless(out) == timeless(home)
+    assert everything(out) == everything(home)
 
 
 @needs_dask

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from bench.disturb import descendants, kill_one
+from bench.disturb import descendants, everything, kill_one
 from grader import assignment as assignments
 from grader import batch
 from grader.assignment import Late
@@ -26,7 +26,7 @@ from grader.policy import Policy
 from grader.results import total
 from grader.run_directory import RunDirectory, write
 from tests import class_runs, course
-from tests.class_runs import grade, handed_in, timeless
+from tests.class_runs import grade, handed_in
 
 COUNT = 6
 
@@ -61,7 +61,7 @@ def test_grading_twice_gives_the_same_bytes_but_for_times(
 ) -> None:
     """Results, pages and grade sheet are equal, with one marker or with several."""
     grade(root, work, tmp_path, base, jobs=1)
-    assert timeless(tmp_path) == timeless(undisturbed)
+    assert everything(tmp_path) == everything(undisturbed)
 
 
 def test_the_same_command_again_grades_only_what_is_missing_or_changed(
@@ -94,7 +94,7 @@ def test_a_changed_policy_is_put_on_without_running_student_code(
 ) -> None:
     """All are kept from before; only adjustments and score are new, on pages and sheet too; and back again."""
     grade(root, work, tmp_path, base)
-    before = timeless(tmp_path)
+    before = everything(tmp_path)
     rules = Policy(late=Late(), manual={"s0001": [Manual(1.5, "Explained it in person.")]})
     outcome = grade(root, work, tmp_path, base, policy=rules)
     assert (outcome.kept, outcome.adjusted) == (COUNT, 1)
@@ -103,7 +103,7 @@ def test_a_changed_policy_is_put_on_without_running_student_code(
     assert report.score == total(report.checks, []) + 1.5
     assert "Explained it in person." in RunDirectory(tmp_path).feedback("s0001", ".md").read_text()
     assert grade(root, work, tmp_path, base).adjusted == 1
-    assert timeless(tmp_path) == before
+    assert everything(tmp_path) == before
 
 
 @pytest.mark.slow
@@ -133,7 +133,7 @@ def test_processes_killed_at_random_cost_nothing(root: Path, base: Ground, tmp_p
     if outcome.faults:  # one submission met with three deaths: it is named, and the same command grades it
         outcome = grade(root, work, out, base)
     assert outcome.faults == []
-    assert timeless(out) == timeless(quiet)
+    assert everything(out) == everything(quiet)
 
 
 def test_a_full_disk_is_a_clear_error_and_leaves_nothing_half_written(
@@ -150,7 +150,7 @@ def test_a_full_disk_is_a_clear_error_and_leaves_nothing_half_written(
     assert caught.value.exit_status == 2
     assert list((tmp_path / "results").glob("*.json")) == []
     grade(root, work, tmp_path, base)
-    assert timeless(tmp_path) == timeless(undisturbed)
+    assert everything(tmp_path) == everything(undisturbed)
     assert [path.name for path in tmp_path.rglob(".*")] == [".lock"]
 
 
@@ -228,7 +228,7 @@ def test_a_command_that_was_stopped_goes_on_where_it_was(
         assert not [pid for pid in below if Path(f"/proc/{pid}").exists()]
     done = class_runs.run(words)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert timeless(tmp_path) == timeless(undisturbed)
+    assert everything(tmp_path) == everything(undisturbed)
 
 
 @pytest.mark.slow
@@ -249,4 +249,4 @@ def test_the_command_survives_kills_of_everything_below_it(
             break
     done = class_runs.run(words)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert timeless(tmp_path) == timeless(undisturbed)
+    assert everything(tmp_path) == everything(undisturbed)
