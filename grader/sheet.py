@@ -67,7 +67,8 @@ class Sheet:
         if _value(old) == value:
             return False
         special = any(sign in value for sign in (self.delimiter, '"', "\n", "\r")) or value != value.strip()
-        quoted = old.startswith('"') or special or (not old and _all_quoted(row, column))
+        vanishing = not value and len(row.cells) == 1  # a line without a sign could run into the line ends around it
+        quoted = old.startswith('"') or special or vanishing or (not old and _all_quoted(row, column))
         row.cells[column] = '"' + value.replace('"', '""') + '"' if quoted else value
         self.changed += 1
         return True

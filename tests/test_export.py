@@ -348,3 +348,22 @@ def test_members_of_a_group_each_get_the_grade() -> None:
     """One report of two people is written into both rows."""
     found = book(CANVAS, "canvas")
     assert fill(found, [report(ADA, BOB)], Manner(), WORDS).changed == 2
+
+
+def test_the_docs_name_every_option_and_every_setting() -> None:
+    """docs/grades.md follows the verbs: each option of export and compare, each key of [late], each heading."""
+    from grader.assignment import Late
+    from grader.cli import cli
+    from grader.gradebook import HEADINGS
+
+    text = (Path(__file__).parent.parent / "docs" / "grades.md").read_text(encoding="utf-8")
+    options = [
+        option
+        for verb in ("export", "compare")
+        for parameter in cli.commands[verb].params
+        for option in parameter.opts
+        if option.startswith("--")
+    ]
+    keys = {key for kind in HEADINGS.values() for key in kind}
+    missing = [word for word in (*options, *Late.__struct_fields__, *keys) if f"{word}" not in text]
+    assert missing == []
