@@ -210,8 +210,8 @@ def doctor(root: Path, /, matrix: bool) -> None:
 @click.option("--phase", type=click.Choice(["before_due", "after_due", "published"]), default="published")
 def export(run: Path, kind: Any, **options: Any) -> None:
     """Write the grades of a run as a sheet, or into a downloaded one."""
-    from grader.export import Manner
-    from grader.export import export as write
+    from grader.sheets.export import Manner
+    from grader.sheets.export import export as write
 
     names = ("scale", "decimal", "missing", "feedback", "phase")
     manner = Manner(**{name: value for name in names if (value := options.pop(name)) is not None})

@@ -18,7 +18,7 @@ from grader.pages.summary import number
 from grader.pages.words import Words, load_words, with_built_in
 from grader.results import Person
 from grader.run_directory import RunDirectory, write
-from grader.sheet import harmless
+from grader.sheets.sheet import harmless
 from grader.text import clean, for_terminal
 
 COLUMNS = (

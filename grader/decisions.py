@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
-from grader import sheet
 from grader.errors import UsageError
 from grader.late import moment
 from grader.results import Struct
-from grader.sheet import Row
+from grader.sheets import sheet
+from grader.sheets.sheet import Row
 from grader.text import clean
 
 LONGEST_REASON = 500

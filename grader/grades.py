@@ -6,8 +6,8 @@ import csv
 import io
 from collections.abc import Iterable
 
-from grader import sheet as sheet_cells
 from grader.results import Person, Report, Struct
+from grader.sheets import sheet as sheet_cells
 from grader.text import clean
 
 COLUMNS = ("submission", "id", "name", "email", "section", "score", "max_score", "status", "reason", "submitted_at")

@@ -12,9 +12,10 @@ from typing import Literal
 
 import torch
 
-from grader import batch, parcel
+from grader import batch
 from grader.assignment import Assignment
 from grader.batch import Markers, Plan
+from grader.cluster import parcel
 from grader.ground import ground, refuse_below
 from grader.policy import Policy
 
@@ -71,7 +72,7 @@ def on_cluster(
 ) -> Iterator[Where]:
     """The workers of a Dask scheduler; this process forks nothing. "auto" means the emulated accelerator: a mark must
     not depend on which machine happened to have a real one. Raises UsageError as `cluster.connect` does."""
-    from grader import cluster
+    from grader.cluster import connect as cluster
 
     kept = keep()
     package = parcel.pack(assignment, templates, kept.secret, kept.policy)

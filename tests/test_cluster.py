@@ -17,9 +17,9 @@ import pytest
 
 from bench.disturb import descendants, everything
 from grader import assignment as assignments
-from grader import parcel
+from grader.cluster import parcel
+from grader.cluster.parcel import File, Package, Ready, Terms
 from grader.errors import GraderFault, UsageError
-from grader.parcel import File, Package, Ready, Terms
 from grader.policy import Policy
 from tests import class_runs, course
 from tests.class_runs import handed_in
@@ -98,7 +98,7 @@ def test_a_package_that_is_not_what_was_sent_is_refused(
 def test_workers_that_would_mark_differently_are_refused(told: dict[str, dict[str, str]], words: str) -> None:
     """One run has one version of everything and one device: the worker that differs is named."""
     import grader
-    from grader.cluster import _in_common
+    from grader.cluster.connect import _in_common
 
     base = {"level": "A", "device": "emulated", "grader": grader.__version__, "torch": "2.13", "python": "3.11"}
     both: dict[str, dict[str, str]] = {"a": {}, **told}
@@ -111,7 +111,7 @@ def test_workers_that_would_mark_differently_are_refused(told: dict[str, dict[st
 def test_the_level_of_a_run_is_that_of_its_weakest_worker() -> None:
     """What is recorded for the class promises nothing that one of the machines did not keep."""
     import grader
-    from grader.cluster import _in_common
+    from grader.cluster.connect import _in_common
 
     common = {"device": "emulated", "grader": grader.__version__, "torch": "2", "python": "3.11"}
     ready = {level: Ready(level=level, **common) for level in ("A", "B")}  # type: ignore[arg-type]
@@ -120,7 +120,7 @@ def test_the_level_of_a_run_is_that_of_its_weakest_worker() -> None:
 
 def test_without_dask_the_command_says_what_to_install(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The name of the extra, no traceback."""
-    from grader import cluster
+    from grader.cluster import connect as cluster
 
     monkeypatch.setitem(sys.modules, "distributed", None)
     assignment = assignments.load("double", root)
@@ -219,7 +219,7 @@ def test_no_process_that_a_student_descends_from_holds_a_secret_there(tmp_path: 
         with started(class_runs.command(tmp_path, work, out, "--cluster", address)) as run:
             wait_until(lambda: run.poll() is not None or (out / "results" / "adam.json").exists())
             assert run.poll() is None, run.communicate()[0]
-            host = next(pid for pid in descendants(workers[0].pid) if b"grader.cluster_host" in facts(pid, "cmdline"))
+            host = next(pid for pid in descendants(workers[0].pid) if b"grader.cluster.host" in facts(pid, "cmdline"))
             assert SECRET.encode() not in facts(host, "cmdline") + facts(host, "environ")
             zygote = min(pid for pid in descendants(host) if parent(pid) == host)
             wait_until(lambda: len(descendants(zygote)) >= 2)  # the marker's zygote and zoe
@@ -242,7 +242,7 @@ def test_gpu_checks_wait_for_a_worker_that_declares_one(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With --device gpu a worker without the resource is no worker; one that declares it but has none says so."""
-    from grader import cluster
+    from grader.cluster import connect as cluster
 
     monkeypatch.setattr(cluster, "WORKER_SECONDS", 5)
     assignment = assignments.load("double", root)

@@ -11,10 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader import sheet
 from grader.errors import UsageError
-from grader.export import Manner, comment, export, fill
-from grader.gradebook import Gradebook, Kind, understand
 from grader.pages.words import load_words
 from grader.results import (
     Adjustment,
@@ -28,6 +25,9 @@ from grader.results import (
     encode,
 )
 from grader.run_directory import RunDirectory, write
+from grader.sheets import sheet
+from grader.sheets.export import Manner, comment, export, fill
+from grader.sheets.gradebook import Gradebook, Kind, understand
 
 WORDS = load_words()
 ADA = Person(id="u0001", name="Ada Löw", email="ada@uni.example", lms_id="12345")
@@ -354,7 +354,7 @@ def test_the_docs_name_every_option_and_every_setting() -> None:
     """docs/grades.md follows the verbs: each option of export and compare, each key of [late], each heading."""
     from grader.assignment import Late
     from grader.cli import cli
-    from grader.gradebook import HEADINGS
+    from grader.sheets.gradebook import HEADINGS
 
     text = (Path(__file__).parent.parent / "docs" / "grades.md").read_text(encoding="utf-8")
     options = [

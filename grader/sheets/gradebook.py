@@ -13,7 +13,7 @@ from typing import Literal
 
 from grader.errors import UsageError
 from grader.results import Person
-from grader.sheet import Row, Sheet
+from grader.sheets.sheet import Row, Sheet
 
 Kind = Literal["canvas", "moodle", "csv"]
 HEADINGS: dict[Kind, dict[str, tuple[str, ...]]] = {

@@ -1,6 +1,6 @@
 """The process on a cluster's machine that marks: clean, single-threaded, started anew rather than forked.
 
-A Dask worker has threads, so it must never fork; it starts `python -I -m grader.cluster_host N FOLDER` with a clean
+A Dask worker has threads, so it must never fork; it starts `python -I -m grader.cluster.host N FOLDER` with a clean
 environment and speaks whole messages over the socket with descriptor N: terms, then (once the zygote has split off)
 the package with the secret, then one submission after the other. The assignment is laid out in FOLDER, a private
 folder that the worker made and removes.
@@ -19,12 +19,13 @@ from pathlib import Path
 import torch
 
 import grader
-from grader import batch, parcel
+from grader import batch
 from grader.assignment import Assignment
+from grader.cluster import parcel
+from grader.cluster.parcel import Pages, Ready, Terms
 from grader.errors import GraderError
 from grader.ground import ground, refuse_below
 from grader.pages.render import Renderer
-from grader.parcel import Pages, Ready, Terms
 from grader.pool import Channel, Job, Pool
 from grader.reporting import Circumstances
 from grader.results import Report, encode

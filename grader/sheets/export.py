@@ -15,14 +15,15 @@ from markupsafe import escape
 from rich.console import Console
 from rich.markup import escape as plain
 
-from grader import grades, sheet
+from grader import grades
 from grader.errors import UsageError
-from grader.gradebook import Gradebook, Kind, understand
 from grader.pages.summary import Phase, number, summary
 from grader.pages.words import Words, load_words
 from grader.results import Person, Report
 from grader.run_directory import RunDirectory, write
-from grader.sheet import Row, Sheet
+from grader.sheets import sheet
+from grader.sheets.gradebook import Gradebook, Kind, understand
+from grader.sheets.sheet import Row, Sheet
 from grader.text import clean, for_terminal
 
 UNTOUCHED = ("ex", "n/a")

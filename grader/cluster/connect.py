@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import grader
-from grader import batch, parcel
+from grader import batch
 from grader.assignment import Assignment
 from grader.batch import Plan
+from grader.cluster import parcel
+from grader.cluster.parcel import Device, Package, Ready, Terms
 from grader.errors import GraderFault, UsageError
-from grader.parcel import Device, Package, Ready, Terms
 from grader.pool import TRIES, Job
 from grader.results import decode
 from grader.run_directory import write
@@ -68,7 +69,7 @@ def connect(address: str, assignment: Assignment, package: Package, device: Devi
     try:
         import distributed
 
-        from grader.cluster_worker import Hosts, plugin_name
+        from grader.cluster.worker import Hosts, plugin_name
     except ImportError as error:
         raise UsageError(f"--cluster needs Dask ({error}). Install it with: pip install 'grader[cluster]'") from None
     where: dict[str, Any] = {"scheduler_file": address} if Path(address).is_file() else {"address": address}
@@ -111,7 +112,7 @@ def _workers(client: Client, resources: dict[str, float]) -> list[tuple[str, int
 
 def _look_at_each(client: Client, run: str, resources: dict[str, float]) -> Ready:
     """Start a host on every worker and compare what they say. Raises UsageError naming the worker that does not fit."""
-    from grader.cluster_worker import ready
+    from grader.cluster.worker import ready
 
     options: dict[str, Any] = {"resources": resources} if resources else {}
     asked: dict[str, Future] = {}
@@ -205,7 +206,7 @@ class _Markers:
                 yield job.key, answer
 
     def _hand_out(self, job: Job) -> None:
-        from grader.cluster_worker import mark
+        from grader.cluster.worker import mark
 
         job.tries += 1
         self.count += 1

@@ -1,6 +1,6 @@
 """The part of a run that lives inside a Dask worker: it keeps warm hosts and hands them submissions.
 
-Never imports torch and never forks: a worker has threads. A host is a process of its own (`cluster_host`), one for
+Never imports torch and never forks: a worker has threads. A host is a process of its own (`host`), one for
 each of the worker's threads at most. The secret is in this process's memory and in the hosts', nowhere else.
 """
 
@@ -17,9 +17,10 @@ from typing import Any
 
 from distributed import Worker, WorkerPlugin, get_worker
 
-from grader import clean_start, parcel
+from grader import clean_start
+from grader.cluster import parcel
+from grader.cluster.parcel import Package, Pages, Ready, Terms
 from grader.errors import GraderFault
-from grader.parcel import Package, Pages, Ready, Terms
 from grader.pool import TRIES, Channel
 
 START_SECONDS = 180.0
@@ -33,7 +34,7 @@ class Host:
         ours, theirs = socket.socketpair()
         with theirs:
             self.process = subprocess.Popen(
-                [sys.executable, "-I", "-m", "grader.cluster_host", str(theirs.fileno()), self.folder],
+                [sys.executable, "-I", "-m", "grader.cluster.host", str(theirs.fileno()), self.folder],
                 pass_fds=[theirs.fileno()],
                 env=clean_start.clean_environment(),
                 stdin=subprocess.DEVNULL,
