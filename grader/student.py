@@ -99,20 +99,24 @@ def _with_grad(item: Any) -> Any:
 
 
 def unpack(output: Any, returns: list[str]) -> Any:
-    """`output` as the promised tensors. Raises CheckFailure saying what came instead.
-
-    A lone tensor is looked for first: with two batch items it would unpack into two values without a word.
-    """
+    """`output` as the promised tensors. Raises NoAnswer saying what came instead."""
+    if fits(output, returns):
+        return output if len(returns) == 1 else tuple(output)
     promised = returns[0] if len(returns) == 1 else f"({', '.join(returns)})"
-    if len(returns) == 1:
-        if isinstance(output, Tensor):
-            return output
-    elif isinstance(output, (tuple, list)) and len(output) == len(returns) and _all_tensors(output):
-        return tuple(output)
     raise expect.NoAnswer(
         f"Your function should return {promised}, but it returned {form(output)}.",
         hint=f"End your function with: return {', '.join(returns)}",
     )
+
+
+def fits(output: Any, returns: list[str]) -> bool:
+    """Whether `output` has the promised form.
+
+    A lone tensor is looked for first: with two batch items it would unpack into two values without a word.
+    """
+    if len(returns) == 1 or isinstance(output, Tensor):
+        return len(returns) == 1 and isinstance(output, Tensor)
+    return isinstance(output, (tuple, list)) and len(output) == len(returns) and _all_tensors(output)
 
 
 def _all_tensors(values: Sequence[Any]) -> bool:

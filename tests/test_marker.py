@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from torch import Tensor
 
 from grader import staff
@@ -15,6 +16,7 @@ from grader.marker import Marker
 from grader.reporting import Circumstances
 from grader.results import Report
 from grader.sandbox.fake import FakeSandbox
+from grader.student import fits
 from grader.submission import SourceFile, Submission
 from tests import course
 
@@ -155,3 +157,20 @@ def test_checks_that_can_not_be_used_are_one_clear_error(tmp_path: Path, hidden:
     with pytest.raises(AssignmentError, match=words) as caught:
         mark(tmp_path, lambda x: x, hidden=hidden)
     assert "test_hidden.py" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("output", "returns", "right"),
+    [
+        (torch.zeros(2, 3), ["y"], True),
+        (torch.zeros(2, 3), ["a", "b"], False),
+        ((torch.zeros(1), torch.zeros(1)), ["a", "b"], True),
+        ([torch.zeros(1), torch.zeros(1)], ["a", "b"], True),
+        ((torch.zeros(1), None), ["a", "b"], False),
+        ((torch.zeros(1),), ["y"], False),
+        (None, ["y"], False),
+    ],
+)
+def test_the_form_of_an_answer_is_never_guessed(output: object, returns: list[str], right: bool) -> None:
+    """A batch of two is not a pair, a pair with a hole is no pair, and a tuple of one is no tensor."""
+    assert fits(output, returns) is right
