@@ -6,6 +6,7 @@ import contextlib
 import importlib.util
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -21,6 +22,7 @@ from grader.cluster import parcel
 from grader.cluster.parcel import File, Package, Ready, Terms
 from grader.errors import GraderFault, UsageError
 from grader.policy import Policy
+from grader.pool import Channel
 from tests import class_runs, course
 from tests.class_runs import handed_in
 from tests.test_zygote_is_clean import holds
@@ -83,6 +85,19 @@ def test_a_package_that_is_not_what_was_sent_is_refused(
     settings = assignments.load("double", root).settings
     with pytest.raises(GraderFault, match=words):
         parcel.unpack(Package(files, "0" * 64, b"", Policy()), Terms("double", settings, "cpu", "B"), tmp_path)
+
+
+def test_a_host_that_nobody_asks_any_more_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command that was killed leaves its hosts without work: they give up by themselves."""
+    from grader.cluster import host
+
+    monkeypatch.setattr(host, "IDLE_SECONDS", 0.05)
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        Channel(ours).send(b"work")
+        jobs = host._jobs(Channel(theirs))
+        assert next(jobs).message == b"work"
+        assert list(jobs) == []
 
 
 @needs_dask

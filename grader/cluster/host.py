@@ -31,6 +31,8 @@ from grader.reporting import Circumstances
 from grader.results import Report, encode
 from grader.serving import Service
 
+IDLE_SECONDS = 900.0
+
 
 def main(descriptor: int, folder: Path) -> None:
     """Serve until the other end closes."""
@@ -96,8 +98,17 @@ def _serve(channel: Channel, terms: Terms, folder: Path) -> None:
 
 
 def _jobs(channel: Channel) -> Iterator[Job]:
-    """One at a time: the pool asks for the next only when it has answered the last."""
-    while (message := channel.receive()) is not None:
+    """One at a time: the pool asks for the next only when it has answered the last. Ends when nothing comes any more:
+    a command that was killed can't tell its hosts to end."""
+    while True:
+        channel.socket.settimeout(IDLE_SECONDS)
+        try:
+            message = channel.receive()
+        except TimeoutError:
+            return
+        if message is None:
+            return
+        channel.socket.settimeout(None)
         yield Job("", message)
 
 

@@ -117,7 +117,8 @@ def unpack(package: Package, terms: Terms, folder: Path) -> Assignment:
 def _inside(folder: Path) -> Iterator[PurePosixPath]:
     for path in sorted(folder.rglob("*")) if folder.is_dir() else []:
         inner = PurePosixPath(path.relative_to(folder).as_posix())
-        if path.is_file() and not any(part in _LEFT_OUT or part.startswith(".") for part in inner.parts):
+        caches = any(part in _LEFT_OUT or part.startswith(".") for part in inner.parts[:-1])
+        if path.is_file() and not caches:
             yield inner
 
 

@@ -24,6 +24,7 @@ from grader.errors import GraderFault
 from grader.pool import TRIES, Channel
 
 START_SECONDS = 180.0
+ENDED = "The run has ended."
 
 
 class Host:
@@ -135,7 +136,7 @@ class Hosts(WorkerPlugin):
     def _take(self) -> Host:
         with self.lock:
             if self.closed:
-                raise GraderFault("The run has ended.")
+                raise GraderFault(ENDED)
             host = self.idle.pop() if self.idle else None
             if host is not None:
                 self.busy.add(host)
@@ -143,6 +144,10 @@ class Hosts(WorkerPlugin):
         host = Host(self.terms, self.package, self.patience, self.scratch)
         with self.lock:
             self.busy.add(host)
+            ended = self.closed
+        if ended:
+            host.close()
+            raise GraderFault(ENDED)
         return host
 
     def _put_back(self, host: Host) -> None:
