@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader import late
+from grader import intake, late
 from grader.assignment import Late
 from grader.decisions import Extension, Manual, read_adjustments, read_extensions
 from grader.errors import AssignmentError, UsageError
@@ -278,3 +278,19 @@ def test_an_extension_before_the_due_date_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "e.csv", "id,due\nu1,2026-02-04T23:59:00+01:00\n")
     with pytest.raises(UsageError, match="u1"):
         policy(assignment, path)
+
+
+@pytest.mark.parametrize(("limit", "graded"), [(0, 3), (2, 2), (1, 1), (5, 3)])
+def test_of_several_attempts_the_last_that_counts_is_graded(tmp_path: Path, limit: int, graded: int) -> None:
+    """Without a limit the latest; else the last within it. The others are explained, none is dropped in silence."""
+    settings = course.make(tmp_path / "course", settings=course.SETTINGS + f"\n[late]\nattempts = {limit}\n").settings
+    work = tmp_path / "work"
+    work.mkdir()
+    for number in (1, 2, 3):
+        write(work / f"HW2_jdoe_attempt_2026-03-0{number}-10-00-00_double.py", f"# {number}\n{course.RIGHT}")
+    taken = intake.scan([work], settings, source="blackboard")
+    [entry] = taken.entries
+    submission = taken.read(entry)
+    assert submission.files[0].data.startswith(f"# {graded}\n".encode())
+    assert (submission.attempt, submission.attempts) == (graded, 3)
+    assert len(taken.explained) == 2

@@ -52,7 +52,7 @@ def keep_latest(attempts: list[Attempt], zone: tzinfo | None, limit: int = 0) ->
             why = f"It belongs to an earlier attempt; the latest is graded ({latest.name})."
             found.explained += [(file.item, why) for file in attempt.draft.files]
         for attempt in beyond:
-            why = f"It came after the {limit} attempts that count; {latest.name} is graded."
+            why = f"It came after the last attempt that counts; {latest.name} is graded."
             found.explained += [(file.item, why) for file in attempt.draft.files]
         found.drafts.append(latest.draft)
     return found
