@@ -14,21 +14,21 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from bench.answered import answered
 from bench.composites import COMPOSITES
 from bench.measure import ROOT, say
 from bench.mutants import mutants
 from grader import assignment, staff
-from grader.call import Call, Failure
+from grader.call import Call
 from grader.collect import Checks, collect
 from grader.diagnose import diagnose
-from grader.gradients import vjp
-from grader.misconception import AFTER, ANSWER_DEVICE, Bank
+from grader.misconception import Bank
 from grader.results import DiagnosisResult
 from grader.sandbox import accelerator
 from grader.sandbox.fake import FakeSession
@@ -90,7 +90,7 @@ class Bench:
     def replayed(self, names: Sequence[str]) -> list[Call]:
         """The same calls of a function that holds these ideas."""
         knobs = {key: value for name in names for key, value in self.bank[name].knobs.items()}
-        return [_call(self.bank, request, knobs) for request in self.requests]
+        return [answered(self.bank, request, knobs) for request in self.requests]
 
     def diagnosed(self, calls: Sequence[Call], function: Function) -> tuple[list[DiagnosisResult], float]:
         """The diagnosis and its processor milliseconds; the student's answers to further questions are not counted."""
@@ -132,33 +132,7 @@ class Bench:
         if len(got) >= len(names):
             requests += [Call(args, kwargs, "cpu") for args, kwargs in self.bank.probes()]
         sets = [{key: value for name in one for key, value in self.bank[name].knobs.items()} for one in (names, got)]
-        return all(_equal(*(_call(self.bank, request, knobs) for knobs in sets)) for request in requests)
-
-
-def _call(bank: Bank, request: Call, knobs: dict[str, Any]) -> Call:
-    """What the request gives under these settings."""
-    inputs = {id(item): item.detach().clone().requires_grad_(item.requires_grad) for item in request.inputs}
-    args = tuple(inputs.get(id(item), item) for item in request.args)
-    kwargs = {key: inputs.get(id(item), item) for key, item in request.kwargs.items()}
-    base = replace(request, failure=None, output=None, after=(), gradients=None)
-    try:
-        known = bank.values(args, kwargs, knobs, device=request.device)
-        floating = [item for item in inputs.values() if item.is_floating_point()]
-        values, directions = [known[name] for name in bank.returns], request.cotangents
-        gradients = None if directions is None else vjp(values, floating, directions)
-    except Exception as error:
-        return replace(base, failure=Failure("exception", type(error).__name__, str(error)))
-    after = [known.get(name + AFTER, value) for name, value in bank.bind(args, kwargs).items()]
-    moved = known.get(ANSWER_DEVICE) == "cpu" and request.device == "gpu"
-    layouts = tuple(replace(layout, device="cpu" if moved else layout.device) for layout in request.layouts)
-    return replace(
-        base,
-        args=request.args,
-        output=tuple(known[name].detach() for name in bank.returns),
-        after=tuple(value.detach() for value in after if isinstance(value, Tensor)),
-        gradients=gradients,
-        layouts=layouts,
-    )
+        return all(_equal(*(answered(self.bank, request, knobs) for knobs in sets)) for request in requests)
 
 
 def _equal(left: Call, right: Call) -> bool:
@@ -244,7 +218,7 @@ def _settings(bank: Bank, names: Sequence[str]) -> Iterator[dict[str, Any]]:
 def _reproduces(bank: Bank, knobs: dict[str, Any], calls: Sequence[Call]) -> bool:
     """Whether the settings give every number of the calls, looked at apart from the diagnosis and its tolerances."""
     for call in calls:
-        got = _call(bank, call, knobs)
+        got = answered(bank, call, knobs)
         if (got.failure is None) != (call.failure is None):
             return False
         if got.failure is None and call.failure is None:

@@ -11,7 +11,7 @@ from grader.misconception import AFTER, Bank, Knobs, Misconception, Step
 _SEEN = {"common": 0, "occasional": 1, "rare": 2}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Item:
     """One setting of one idea, or a style (idea is None)."""
 
@@ -23,7 +23,7 @@ class Item:
     """Smaller is likelier."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Plan:
     """A step, and which items touch it directly or through what it needs."""
 

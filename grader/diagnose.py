@@ -179,9 +179,12 @@ class _Inquiry:
             return None
         best, most = None, 1
         for record in self.questions:
-            outcomes = len({record.outcome(chosen) for chosen in sets})
-            if outcomes > most:
-                best, most = record, outcomes
+            different: list[int] = []
+            for chosen in sets:
+                if not any(record.alike(chosen, other) for other in different):
+                    different.append(chosen)
+            if len(different) > most:
+                best, most = record, len(different)
         return best
 
     def _put(self, question: WhatIf) -> WhatIf:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from grader.catalogue import Catalogue, Item
 from grader.parts import NO, ODD, YES, Part, Returned
 
-WORK = 2_500
+WORK = 2_000
 """Sets of two or three that one round compares before it goes on with single ideas only: a number and not a time, so
 that the same submission is always diagnosed the same. Sets that an earlier round compared are not counted again."""
 STYLES = 2

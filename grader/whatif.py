@@ -28,13 +28,22 @@ Bounds = Callable[..., "tuple[Tensor, ...] | Tensor"]
 class Node:
     """The value of a step under a set, or the exception that it raised. Equal values share a node."""
 
-    __slots__ = ("error", "plain", "value")
+    __slots__ = ("_blank", "error", "plain", "value")
 
     def __init__(self, value: Any, error: Exception | None = None, plain: bool = False) -> None:
         self.value = value
         self.error = error
         self.plain = plain
         """Whether it is what the reference has there."""
+        self._blank: bool | None = None
+
+    def equals(self, value: Any) -> bool:
+        """Whether this value is `value`, bit for bit (a NaN is like any other)."""
+        if self.error is not None:
+            return False
+        if self._blank is None:
+            self._blank = isinstance(self.value, Tensor) and has_nan(self.value)
+        return same(value, self.value, blank=self._blank)
 
 
 class WhatIf:
@@ -150,7 +159,7 @@ class WhatIf:
         less = 0
         while True:
             other = self.node(plan.step.name, less)
-            if other.error is None and same(node.value, other.value):
+            if other.equals(node.value):
                 return other
             if not direct:
                 return node
@@ -168,13 +177,17 @@ class WhatIf:
             return got if isinstance(got, Exception) else None
         return None
 
-    def outcome(self, chosen: int) -> Any:
-        """What the call gives under the set: the same for sets that can't be told apart by it."""
+    def alike(self, one: int, other: int) -> bool:
+        """Whether this call can't tell the two sets apart."""
         self.share()
-        error = self.error(chosen)
-        if error is not None:
-            return crashes.family(Failure("exception", type(error).__name__, str(error)))
-        return tuple(id(self.node(name, chosen)) for name in self.catalogue.bank.returns)
+        errors = self.error(one), self.error(other)
+        if any(errors):
+            families = [
+                error and crashes.family(Failure("exception", type(error).__name__, str(error))) for error in errors
+            ]
+            return families[0] == families[1]
+        names = self.catalogue.bank.returns
+        return all(_close(self.node(name, one).value, self.node(name, other).value) for name in names)
 
     def gradients(self, chosen: int) -> tuple[Tensor | None, ...] | Exception:
         """Of each floating tensor that was sent, None where the graph does not reach it; or how that failed."""
@@ -233,20 +246,29 @@ def _returned(call: Call, names: tuple[str, ...]) -> dict[str, Tensor]:
     return {name: value.detach() for name, value in zip(names, output, strict=False)}
 
 
+def _close(one: Any, other: Any) -> bool:
+    if not isinstance(one, Tensor) or not isinstance(other, Tensor) or one.shape != other.shape:
+        return False
+    room = 64 * torch.finfo(one.dtype).eps if one.is_floating_point() else 0.0
+    return one.dtype == other.dtype and torch.allclose(one, other, room, room, equal_nan=True)
+
+
 def _double(item: Any) -> Any:
     return item.detach().double() if isinstance(item, Tensor) and item.is_floating_point() else item
 
 
-def same(left: Any, right: Any) -> bool:
-    """The same tensor bit for bit (a NaN is like any other), equal values of another kind, or tuples of such."""
-    if isinstance(left, tuple) and isinstance(right, tuple):
-        return len(left) == len(right) and all(same(one, other) for one, other in zip(left, right, strict=True))
+def has_nan(value: Tensor) -> bool:
+    return value.is_floating_point() and math.isnan(float(value.detach().sum())) and bool(value.isnan().any())
+
+
+def same(left: Any, right: Any, blank: bool = True) -> bool:
+    """The same tensor bit for bit (a NaN is like any other, if there can be any), or equal values of another kind."""
     if not isinstance(left, Tensor) or not isinstance(right, Tensor):
         return type(left) is type(right) and not isinstance(left, Tensor) and bool(left == right)
     if left.shape != right.shape or left.dtype != right.dtype:
         return False
     if torch.equal(left, right):
         return True
-    if not left.is_floating_point() or not math.isnan(float(left.sum())):
+    if not blank or not left.is_floating_point() or not has_nan(left):
         return False
     return torch.equal(left.isnan(), right.isnan()) and torch.equal(left.nan_to_num(), right.nan_to_num())
