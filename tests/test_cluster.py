@@ -101,6 +101,20 @@ def test_a_host_that_nobody_asks_any_more_ends(monkeypatch: pytest.MonkeyPatch) 
 
 
 @needs_dask
+@pytest.mark.parametrize("address", ["nonsense", "host:8786", "no/such/file.json"])
+def test_an_address_that_is_none_is_refused_at_once(root: Path, address: str) -> None:
+    """It says how to write one; nothing waits for an answer that can't come."""
+    from grader.cluster import connect as cluster
+
+    assignment = assignments.load("double", root)
+    with (
+        pytest.raises(UsageError, match="write tcp://HOST:8786"),
+        cluster.connect(address, assignment, packed(root), "emulated", "B"),
+    ):
+        pass
+
+
+@needs_dask
 @pytest.mark.parametrize(
     ("told", "words"),
     [

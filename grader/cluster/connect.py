@@ -7,10 +7,11 @@ device, so the marks are the same too.
 
 from __future__ import annotations
 
+import asyncio
 import queue
+import re
 import secrets
 import time
-from asyncio import CancelledError
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -72,11 +73,13 @@ def connect(address: str, assignment: Assignment, package: Package, device: Devi
         from grader.cluster.worker import Hosts, plugin_name
     except ImportError as error:
         raise UsageError(f"--cluster needs Dask ({error}). Install it with: pip install 'grader[cluster]'") from None
+    if not (re.fullmatch(r"\w+://.+:\d+/?", address) or Path(address).is_file()):
+        raise UsageError(f"--cluster {address}: write tcp://HOST:8786, or the path of a scheduler file that is there.")
     where: dict[str, Any] = {"scheduler_file": address} if Path(address).is_file() else {"address": address}
     try:
         make: Any = distributed.Client
         client: Client = make(**where, timeout=CONNECT_SECONDS, set_as_default=False, name="grader")
-    except (OSError, ValueError, TimeoutError) as error:
+    except (OSError, ValueError, asyncio.TimeoutError) as error:  # Python 3.10 has two errors of that name
         raise UsageError(f"There is no Dask scheduler at {address}: {error}.") from None
     run = secrets.token_hex(8)
     resources = {GPU: 1.0} if device == "gpu" else {}
@@ -224,7 +227,7 @@ class _Markers:
             pages = parcel.decode_pages(future.result())
         except KilledWorker:
             return None
-        except (Exception, CancelledError) as error:
+        except (Exception, asyncio.CancelledError) as error:
             raise GraderFault(
                 f"The cluster failed: {type(error).__name__}: {error}. Everything finished is kept; the same command "
                 "goes on."
