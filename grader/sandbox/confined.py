@@ -1,16 +1,12 @@
-"""The marker's side of the sandbox: deadlines by our own clock, bounded reading, and a name for every death.
+"""The confined sandbox, marker's side: a submission's session over student processes that may die.
 
-One student process a submission, forked from a zygote; started again after a death, so that one bad call costs one
-check. Only a whole, well-formed frame counts as an answer: an exit status, printed text or silence never does.
+One process a submission, forked from a zygote and started again after a death, so that one bad call costs one check.
 """
 
 from __future__ import annotations
 
-import os
-import select
+import contextlib
 import shutil
-import signal
-import socket
 import tempfile
 import time
 from collections.abc import Callable
@@ -25,17 +21,13 @@ from torch import Tensor
 from grader.assignment import Settings
 from grader.call import Call, Failure
 from grader.entry import Loaded, Problem
-from grader.errors import SandboxError
 from grader.reading.source import Sources
-from grader.sandbox import calls, confine, wire
+from grader.sandbox import calls, wire
+from grader.sandbox.process import KILLED, Printed, Process
 from grader.sandbox.zygote import Death, Zygote
 from grader.text import clean
 
-START_SECONDS = 30.0
-GRACE_SECONDS = 0.5
-"""For a child that has closed its channel to end by itself."""
 KEPT_OUTPUT = 20_000
-KILLED = "SIGKILL"
 
 
 class ConfinedSandbox:
@@ -60,22 +52,17 @@ class ConfinedSession:
         self.sources = sources
         self.limits = sandbox.settings.limits
         self.spent = 0.0
-        self.printed = bytearray()
-        self.flood = 0
-        self.pid = 0
-        self.channel: socket.socket | None = None
-        self.reader = -1
-        self.poller = select.poll()
+        self.printed = Printed(KEPT_OUTPUT)
+        self.folder: Path | None = None
+        self.process: Process | None = None
         self.layers: tuple[str, ...] = ()
         self.deaths: list[Death] = []
-        self.lost = False
-        self.folder: Path | None = None
         self.loaded = self._load()
-        self.lost = self.channel is None  # loading itself killed the child; trying again would only cost time
+        self.lost = self.process is None  # loading itself killed the child; trying again would only cost time
 
     @property
     def output(self) -> str:
-        return clean(self.printed.decode("utf-8", "replace"), KEPT_OUTPUT)
+        return self.printed.cleaned()
 
     def call(
         self,
@@ -89,27 +76,48 @@ class ConfinedSession:
         name = function or (self.loaded.entry.name if self.loaded.entry else "")
         started = time.perf_counter()
         frame = calls.request(args, kwargs, device, cotangents, name)
-        got = self._unless_killed(lambda: self._ask(frame, self.limits.call_seconds))
+        got = self._unless_killed(lambda: self._ask(frame))
         base = Call(args, kwargs, device, cotangents=cotangents, seconds=time.perf_counter() - started)
         return replace(base, failure=got) if isinstance(got, Failure) else calls.understand(base, got)
 
     def close(self) -> None:
-        self._end()
-        if self.folder is not None:
-            shutil.rmtree(self.folder, ignore_errors=True)
-            self.folder = None
+        try:
+            if self.process is not None:
+                self.process.end()
+                self._buried()
+        finally:
+            if self.folder is not None:
+                shutil.rmtree(self.folder, ignore_errors=True)
+                self.folder = None
 
-    # --- the child's life ---
-
-    def _ask(self, frame: bytes, seconds: float) -> calls.Answer | Failure:
-        """One request to a living, loaded child within `seconds` and what is left for the submission."""
-        if self.channel is None and not self.lost:
-            before = len(self.printed)
+    def _ask(self, frame: bytes) -> calls.Answer | Failure:
+        """One request to a living, loaded child within a call's time and what is left for the submission."""
+        if self.lost:
+            return Failure("closed", "", "")
+        if self.process is None:
+            before = len(self.printed.text)
             self._load()
-            del self.printed[before:]  # what loading prints was heard the first time
-        if self.channel is None:
-            return Failure("timeout", "total", "") if not self.lost else Failure("closed", "", "")
-        return self._exchange(frame, seconds)
+            del self.printed.text[before:]  # what loading prints was heard the first time
+        if self.process is None:
+            return Failure("timeout", "total", "")
+        return self._exchange(frame, self.limits.call_seconds)
+
+    def _exchange(self, frame: bytes, seconds: float) -> calls.Answer | Failure:
+        """Ask the process, on the submission's account of time."""
+        assert self.process is not None
+        started, left = time.monotonic(), self.limits.total_seconds - self.spent
+        got = self.process.exchange(frame, min(seconds, left))
+        self.spent += time.monotonic() - started
+        if isinstance(got, Failure):
+            self._buried()
+            if got.kind == "timeout" and seconds > left:
+                return Failure("timeout", "total", "")
+        return got
+
+    def _buried(self) -> None:
+        if self.process is not None and self.process.death is not None:
+            self.deaths.append(self.process.death)
+        self.process = None
 
     def _unless_killed(self, attempt: Callable[[], calls.Answer | Failure]) -> calls.Answer | Failure:
         """What the attempt gives; made again, as if for the first time, when somebody else killed the child.
@@ -117,12 +125,12 @@ class ConfinedSession:
         The kernel kills when the whole machine is short of memory, and people kill too: neither is the student's
         doing. Who kills himself, or really needs too much, does so again.
         """
-        spent, printed = self.spent, len(self.printed)
+        spent, printed = self.spent, len(self.printed.text)
         got = attempt()
         if not isinstance(got, Failure) or got.type != KILLED:
             return got
         self.spent = spent
-        del self.printed[printed:]
+        del self.printed.text[printed:]
         return attempt()
 
     def _load(self) -> Loaded:
@@ -147,7 +155,7 @@ class ConfinedSession:
         try:
             return msgspec.convert(got[0]["loaded"], Loaded)
         except (msgspec.ValidationError, KeyError) as error:
-            self._end()
+            self.close()
             told = str(got[0].get("broken", error))
             return _lost(Failure("malformed", "", clean(told, 4000)), 0.0)
 
@@ -162,119 +170,8 @@ class ConfinedSession:
         }
         if self.sandbox.layers is not None:
             policy["layers"] = sorted(self.sandbox.layers)
-        self.flood = 0
-        self.pid, self.channel, self.reader = self.sandbox.zygote.fork_student({"policy": policy})
-        self.channel.setblocking(False)
-        self.poller = select.poll()
-        self.poller.register(self.reader, select.POLLIN)
-        self.poller.register(self.channel, select.POLLIN)
-        got = self._exchange(b"", START_SECONDS, ours=True)
-        if isinstance(got, Failure):
-            raise SandboxError(f"A sandbox did not start ({got.kind} {got.message}).")
-        if "ready" not in got[0]:
-            self._end()
-            raise SandboxError(f"A sandbox could not confine itself: {clean(str(got[0].get('fault')), 500)}.")
-        self.layers = tuple(str(layer) for layer in got[0]["ready"])
-
-    def _end(self, failure: Failure | None = None) -> Failure:
-        """Kill the child, sweep what it left, and say why it ended."""
-        if self.channel is None:
-            return failure or Failure("closed", "", "")
-        self.channel.close()
-        self.channel = None
-        try:
-            death = self.sandbox.zygote.reap(self.pid)
-            self._drain()
-        finally:
-            os.close(self.reader)
-        confine.sweep(self.pid, self.layers)
-        self.deaths.append(death)
-        return failure or _named(death)
-
-    def _exchange(self, frame: bytes, seconds: float, *, ours: bool = False) -> calls.Answer | Failure:
-        """Send `frame` and read one frame back, by the marker's clock, while draining what is printed.
-
-        `ours`: the time is the grader's (start-up), not the student's.
-        """
-        assert self.channel is not None
-        started = time.monotonic()
-        left = self.limits.total_seconds - self.spent
-        deadline = started + (seconds if ours else min(seconds, left))
-        pending = memoryview(frame)
-        buffer = bytearray()
-        try:
-            while True:
-                if pending:
-                    pending = self._send(pending)
-                wait = deadline - time.monotonic()
-                if wait <= 0:
-                    return self._end(Failure("timeout", "total" if seconds > left else "", ""))
-                events = dict(self.poller.poll(wait * 1000 + 1))
-                if self.reader in events and not self._drain():
-                    self.poller.unregister(self.reader)
-                if self.flood > self.limits.output_mb << 20:
-                    return self._end(Failure("output", "", ""))
-                if events.get(self.channel.fileno(), 0) & ~select.POLLOUT:
-                    chunk = self.channel.recv(1 << 20)
-                    if not chunk:
-                        raise EOFError
-                    buffer += chunk
-                    if wire.complete(buffer):
-                        return wire.parse(buffer)
-        except wire.Malformed as error:
-            return self._end(Failure("malformed", "", str(error)[:500]))
-        except (EOFError, OSError):
-            return self._end(None if _gone(self.pid) else Failure("closed", "", "closed its channel and went on"))
-        finally:
-            if not ours:
-                self.spent += time.monotonic() - started
-
-    def _send(self, pending: memoryview) -> memoryview:
-        """Send what the child takes now; what is left is tried again when it takes more."""
-        assert self.channel is not None
-        try:
-            left = pending[self.channel.send(pending[: 1 << 20]) :]
-        except BlockingIOError:
-            left = pending
-        self.poller.modify(self.channel, select.POLLIN | (select.POLLOUT if left else 0))
-        return left
-
-    def _drain(self) -> bool:
-        """Read what the child printed; keep the first of it. False when its end is closed."""
-        try:
-            while chunk := os.read(self.reader, 1 << 16):
-                self.flood += len(chunk)
-                self.printed += chunk[: max(0, KEPT_OUTPUT * 4 - len(self.printed))]
-                if self.flood > self.limits.output_mb << 20:
-                    return True
-        except BlockingIOError:
-            return True
-        return False
-
-
-def _gone(pid: int) -> bool:
-    """Whether the process has ended, or does so within a moment: else our SIGKILL would be taken for its death."""
-    try:
-        handle = os.pidfd_open(pid)
-    except OSError:
-        return True
-    try:
-        poller = select.poll()
-        poller.register(handle, select.POLLIN)
-        return bool(poller.poll(GRACE_SECONDS * 1000))
-    finally:
-        os.close(handle)
-
-
-def _named(death: Death) -> Failure:
-    """Why a child ended by itself, from what the kernel says."""
-    if death.signal == signal.SIGXCPU:
-        return Failure("timeout", "", "")
-    if death.signal == signal.SIGKILL:
-        return Failure("memory", KILLED, "")  # we did not kill it: the kernel's out-of-memory killer did
-    if death.signal:
-        return Failure("crash", signal.Signals(death.signal).name, "")
-    return Failure("closed", "", f"exit status {death.exit}")
+        self.process = Process(self.sandbox.zygote, policy, self.printed, self.limits.output_mb << 20)
+        self.layers = self.process.layers
 
 
 def _lost(failure: Failure, seconds: float) -> Loaded:
@@ -292,13 +189,20 @@ def _lost(failure: Failure, seconds: float) -> Loaded:
 
 
 def _lay_out(files: dict[str, bytes]) -> Path:
-    """The submission's other files in a folder of their own that the student's process may read."""
+    """The submission's other files in a folder of their own that the student's process may read.
+
+    Intake and notebooks give clean relative paths; one that would lead elsewhere, or that is a file and a folder at
+    once, is not laid out (its code can still import it).
+    """
     folder = Path(tempfile.mkdtemp(prefix="submission-"))
     folder.chmod(0o755)
     for path, data in files.items():
         target = folder / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(data)
+        if ".." in target.parts or not target.is_relative_to(folder):
+            continue
+        with contextlib.suppress(OSError):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(data)
     return folder
 
 

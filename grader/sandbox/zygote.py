@@ -55,6 +55,7 @@ _decode_request = msgspec.json.Decoder(Request).decode
 class Death:
     """How a child ended, as the kernel told its zygote."""
 
+    pid: int
     signal: int
     exit: int
     cpu_seconds: float
@@ -96,7 +97,7 @@ class Zygote:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
         reply = self._ask(Request(action="reap", pid=pid), [])
-        return Death(reply.signal, reply.exit, reply.cpu_seconds, reply.peak_mb)
+        return Death(pid, reply.signal, reply.exit, reply.cpu_seconds, reply.peak_mb)
 
     def close(self) -> None:
         """Let the zygote and everything that it forked end, and wait for it if it is this process's own child."""

@@ -31,7 +31,8 @@ def test_ends_and_is_named(attack: arena.Attack, root: Zygote, world: arena.Worl
         if "clocks" in attack.path.stem:
             assert call.seconds >= 0.2
     session.close()
-    assert not Path(f"/proc/{session.pid}").exists()
+    assert session.deaths
+    assert not any(Path(f"/proc/{death.pid}").exists() for death in session.deaths)
     assert not world.disturbed()
     honest = arena.open_source(root, "def attack(world):\n    return 'fine'\n", LIMITS)
     assert honest.call((world.described(),), {}).output == "fine"

@@ -1,0 +1,156 @@
+"""One student's process as the marker sees it: started, asked, and ended, by the marker's clock.
+
+Only a whole, well-formed frame counts as an answer: an exit status, printed text or silence never does. Every byte is
+bounded before it is kept, and every death gets its true name.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import time
+from typing import Any
+
+from grader.call import Failure
+from grader.errors import SandboxError
+from grader.sandbox import calls, confine, wire
+from grader.sandbox.zygote import Death, Zygote
+from grader.text import clean
+
+START_SECONDS = 30.0
+GRACE_SECONDS = 0.5
+"""For a child that has closed its channel to end by itself."""
+KILLED = "SIGKILL"
+
+
+class Printed:
+    """What a submission prints, over all of its processes: the first of it is kept."""
+
+    def __init__(self, kept: int) -> None:
+        self.kept = kept
+        self.text = bytearray()
+
+    def add(self, chunk: bytes) -> None:
+        self.text += chunk[: max(0, 4 * self.kept - len(self.text))]
+
+    def cleaned(self) -> str:
+        return clean(self.text.decode("utf-8", "replace"), self.kept)
+
+
+class Process:
+    """A confined child of `zygote`, ready to be asked. Raises SandboxError when it can't be started or confined."""
+
+    def __init__(self, zygote: Zygote, policy: dict[str, Any], printed: Printed, output_bytes: int) -> None:
+        self.zygote = zygote
+        self.printed = printed
+        self.output_bytes = output_bytes
+        self.flood = 0
+        self.death: Death | None = None
+        self.layers: tuple[str, ...] = ()
+        self.pid, self.channel, self.reader = zygote.fork_student({"policy": policy})
+        self.channel.setblocking(False)
+        self.poller = select.poll()
+        self.poller.register(self.reader, select.POLLIN)
+        self.poller.register(self.channel, select.POLLIN)
+        got = self.exchange(b"", START_SECONDS)
+        if isinstance(got, Failure):
+            raise SandboxError(f"A sandbox did not start ({got.kind} {got.message}).")
+        if "ready" not in got[0]:
+            self.end()
+            raise SandboxError(f"A sandbox could not confine itself: {clean(str(got[0].get('fault')), 500)}.")
+        self.layers = tuple(str(layer) for layer in got[0]["ready"])
+
+    @property
+    def alive(self) -> bool:
+        return self.death is None
+
+    def exchange(self, frame: bytes, seconds: float) -> calls.Answer | Failure:
+        """Send `frame` and read one frame back within `seconds`, while draining what is printed.
+
+        After a Failure the process is gone.
+        """
+        deadline = time.monotonic() + seconds
+        pending = memoryview(frame)
+        buffer = bytearray()
+        try:
+            while True:
+                if pending:
+                    pending = self._send(pending)
+                wait = deadline - time.monotonic()
+                if wait <= 0:
+                    return self.end(Failure("timeout", "", ""))
+                events = dict(self.poller.poll(wait * 1000 + 1))
+                if self.reader in events and not self._drain():
+                    self.poller.unregister(self.reader)
+                if self.flood > self.output_bytes:
+                    return self.end(Failure("output", "", ""))
+                if events.get(self.channel.fileno(), 0) & ~select.POLLOUT:
+                    chunk = self.channel.recv(1 << 20)
+                    if not chunk:
+                        raise EOFError
+                    buffer += chunk
+                    if wire.complete(buffer):
+                        return wire.parse(buffer)
+        except wire.Malformed as error:
+            return self.end(Failure("malformed", "", str(error)[:500]))
+        except (EOFError, OSError):
+            return self.end(None if _gone(self.pid) else Failure("closed", "", "closed its channel and went on"))
+
+    def end(self, failure: Failure | None = None) -> Failure:
+        """Kill the child, sweep what it left, and say why it ended: `failure`, or what the kernel tells."""
+        if self.death is None:
+            self.channel.close()
+            try:
+                self.death = self.zygote.reap(self.pid)
+                self._drain()
+            finally:
+                os.close(self.reader)
+            confine.sweep(self.pid, self.layers)
+        return failure or _named(self.death)
+
+    def _send(self, pending: memoryview) -> memoryview:
+        """Send what the child takes now; what is left is tried again when it takes more."""
+        try:
+            left = pending[self.channel.send(pending[: 1 << 20]) :]
+        except BlockingIOError:
+            left = pending
+        self.poller.modify(self.channel, select.POLLIN | (select.POLLOUT if left else 0))
+        return left
+
+    def _drain(self) -> bool:
+        """Read what the child printed; keep the first of it. False when its end is closed."""
+        try:
+            while chunk := os.read(self.reader, 1 << 16):
+                self.flood += len(chunk)
+                self.printed.add(chunk)
+                if self.flood > self.output_bytes:
+                    return True
+        except BlockingIOError:
+            return True
+        return False
+
+
+def _gone(pid: int) -> bool:
+    """Whether the process has ended, or does so within a moment: else our SIGKILL would be taken for its death."""
+    try:
+        handle = os.pidfd_open(pid)
+    except OSError:
+        return True
+    try:
+        poller = select.poll()
+        poller.register(handle, select.POLLIN)
+        return bool(poller.poll(GRACE_SECONDS * 1000))
+    finally:
+        os.close(handle)
+
+
+def _named(death: Death) -> Failure:
+    """Why a child ended by itself, from what the kernel says."""
+    if death.signal == signal.SIGXCPU:
+        return Failure("timeout", "", "")
+    if death.signal == signal.SIGKILL:
+        return Failure("memory", KILLED, "")  # we did not kill it: the kernel's out-of-memory killer did
+    if death.signal:
+        return Failure("crash", signal.Signals(death.signal).name, "")
+    return Failure("closed", "", f"exit status {death.exit}")
