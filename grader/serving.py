@@ -18,6 +18,7 @@ from grader.pages.render import Renderer
 from grader.pool import Channel
 from grader.reporting import Circumstances
 from grader.results import Report
+from grader.sandbox import leftovers
 from grader.sandbox.confined import ConfinedSandbox
 from grader.sandbox.zygote import Zygote
 from grader.submission import Submission
@@ -41,6 +42,7 @@ class Service:
     def __call__(self, zygote: Zygote, channel: Channel) -> None:
         inbox = Inbox(channel)
         try:
+            leftovers.sweep(self.assignment.settings.limits.total_seconds)
             renderer = Renderer(self.template_dirs)
             sandbox = ConfinedSandbox(zygote, self.assignment.settings, gpu=self.real_device)
             marker = Marker(self.assignment, staff.load(self.assignment), sandbox, self.circumstances)

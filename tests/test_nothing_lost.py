@@ -25,6 +25,7 @@ from grader.ground import Ground, ground
 from grader.policy import Policy
 from grader.results import total
 from grader.run_directory import RunDirectory, write
+from grader.sandbox import leftovers
 from tests import class_runs, course
 from tests.class_runs import grade, handed_in
 
@@ -196,6 +197,17 @@ def test_the_drafts_of_a_killed_run_are_no_results(tmp_path: Path, undisturbed: 
     assert [one.submission.id for one in run.reports()] == ["s0000"]
     with run.locked():
         assert sorted(path.name for path in (tmp_path / "results").iterdir()) == ["s0000.json"]
+
+
+def test_files_of_students_do_not_stay_behind_a_kill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A killed marker can't remove the files that it laid out; a later run does, and touches nothing that is in use."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    for name, hours in (("submission-old", 2), ("submission-new", 0), ("other-old", 2)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "data.txt").write_text("x")
+        os.utime(tmp_path / name, (time.time() - 3600 * hours,) * 2)
+    leftovers.sweep(15)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other-old", "submission-new"]
 
 
 @pytest.mark.slow
