@@ -22,7 +22,7 @@ from grader.assignment import Settings
 from grader.call import Call, Failure
 from grader.entry import Loaded, Problem
 from grader.reading.source import Sources
-from grader.sandbox import calls, wire
+from grader.sandbox import calls, leftovers, wire
 from grader.sandbox.process import KILLED, Printed, Process
 from grader.sandbox.zygote import Death, Zygote
 from grader.text import clean
@@ -194,7 +194,7 @@ def _lay_out(files: dict[str, bytes]) -> Path:
     Intake and notebooks give clean relative paths; one that would lead elsewhere, or that is a file and a folder at
     once, is not laid out (its code can still import it).
     """
-    folder = Path(tempfile.mkdtemp(prefix="submission-"))
+    folder = Path(tempfile.mkdtemp(prefix=leftovers.PREFIX))
     folder.chmod(0o755)
     for path, data in files.items():
         target = folder / path
