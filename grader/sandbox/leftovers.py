@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 PREFIX = "submission-"
-"""As `confined` names the folder of a submission."""
+"""How the folder of a submission begins."""
 OLD_SECONDS = 3600.0
 
 
