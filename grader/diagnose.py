@@ -28,9 +28,9 @@ from grader.whatif import Bounds, WhatIf
 
 Ask = Callable[[tuple[Any, ...], dict[str, Any]], Call]
 
-MOST = 3
-"""Ideas in one set."""
-QUESTIONS = 4
+THOROUGH = {1: (False,), 2: (False, True), 3: (False,)}
+"""Rounds of the search for each number of ideas in one set: see `Search.fitting`."""
+QUESTIONS = 6
 """Further calls that the student's code is asked at most."""
 LARGE = 20_000
 """Elements in the inputs of a call beyond which it is left out: recording it would cost more than it tells."""
@@ -116,10 +116,12 @@ class _Inquiry:
     def result(self, records: list[WhatIf]) -> DiagnosisResult | None:
         """The smallest sets that fit all these calls, as a result; None when none does."""
         asked: list[WhatIf] = []
-        for size in range(1, MOST + 1):
+        for size in THOROUGH:
             if size == 2:
-                asked = self._opening(records)
-            for thorough in (False, True)[: 1 if size == 1 else 2]:
+                asked = self._opening()
+                if all(record.call.failure is not None for record in (*asked, *records)):
+                    return None  # no number to go by: two ideas would be a guess
+            for thorough in THOROUGH[size]:
                 sets = self._fitting([*asked, *records], size, thorough)
                 remain = self._told_apart(sets, asked)
                 if sets and not remain:  # the further calls tell against all of them
@@ -133,11 +135,12 @@ class _Inquiry:
         fitting = self.search.fitting(parts, size, thorough=thorough)
         return [chosen for chosen in fitting if self.catalogue.size(chosen) and self._convincing(chosen, parts)]
 
-    def _opening(self, records: Sequence[WhatIf]) -> list[WhatIf]:
-        """The first question, before sets of two are searched; more of them where most calls failed."""
-        failed = sum(record.call.failure is not None for record in records)
-        wanted = min(self.left, len(self.questions), 3 if 2 * failed > len(records) else 1)
-        return sorted((self._put(question) for question in self.questions[:wanted]), key=_order)
+    def _opening(self) -> list[WhatIf]:
+        """What is asked before sets of two are searched: the questions in order until one is answered."""
+        asked: list[WhatIf] = []
+        while self.questions and self.left and not any(record.seen for record in asked):
+            asked.append(self._put(self.questions[0]))
+        return sorted(asked, key=_order)
 
     def _told_apart(self, sets: list[int], asked: list[WhatIf]) -> list[int]:
         """Those of the sets that also fit the further calls that are asked, and added to `asked`, for this."""

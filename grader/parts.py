@@ -258,10 +258,11 @@ def _failure(error: Exception) -> Failure:
 
 
 def _array(value: Tensor) -> np.ndarray[Any, Any]:
-    plain = value.detach()
-    if plain.dtype in (torch.bfloat16, torch.float16):
-        plain = plain.float()
-    return plain.numpy()
+    try:
+        return value.numpy()
+    except (TypeError, RuntimeError):  # a dtype that NumPy lacks, or a gradient is recorded
+        plain = value.detach()
+        return (plain.float() if plain.dtype in (torch.bfloat16, torch.float16) else plain).numpy()
 
 
 def _telling(seen: np.ndarray[Any, Any], plain: Any) -> int | None:

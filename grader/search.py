@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from grader.catalogue import Catalogue, Item
-from grader.parts import NO, ODD, YES, Part, Returned
+from grader.parts import NO, YES, Part, Returned
 
-WORK = 2_000
-"""Sets of two or three that one round compares before it goes on with single ideas only: a number and not a time, so
-that the same submission is always diagnosed the same. Sets that an earlier round compared are not counted again."""
+WORK = {2: 2_600, 3: 1_000}
+"""Sets of two and of three ideas that the search compares before it goes on with single ones only: numbers and not a
+time, so that the same submission is always diagnosed the same."""
 STYLES = 2
 """Styles of one set that are followed: most give the same numbers."""
 WIDTH = 40
@@ -22,8 +22,8 @@ class Search:
 
     def __init__(self, catalogue: Catalogue) -> None:
         self.catalogue = catalogue
-        self._work = 0
-        self._compared: set[tuple[Part, int]] = set()
+        self._left = 0
+        self._layers: dict[tuple[Part, int, str], list[int]] = {}
 
     def fitting(self, parts: Sequence[Part], most: int, *, thorough: bool = True) -> list[int]:
         """The sets of at most `most` ideas that fit every part; the empty set may be among them.
@@ -32,17 +32,16 @@ class Search:
         at an earlier part, alone, are not taken for that: they would have been needed there already. When not
         thorough, a set is extended by two ideas at once only where no single one will do.
         """
-        self._work, fitting = 0, [0]
+        self._left, fitting = WORK.get(most, 0), [0]
         for index, part in enumerate(parts):
             found: dict[int, None] = {}
             for chosen in fitting:
-                verdict = part.fits(chosen)
-                if verdict == YES:
+                if part.fits(chosen) == YES:
                     found[chosen] = None
                     continue
-                for sets in self._extended(chosen, verdict, part, parts[:index], most, thorough=thorough):
-                    more = dict.fromkeys(sets)
-                    found.update(more)
+                for layer in self._layers_above(chosen, part, parts[:index], most):
+                    more = [other for other in layer if all(before.fits(other) == YES for before in parts[:index])]
+                    found.update(dict.fromkeys(more))
                     if more and not thorough:
                         break
             fitting = self._lean(found)[:WIDTH]
@@ -65,31 +64,37 @@ class Search:
         members = self.catalogue.members(chosen)
         return sum(item.idea is not None for item in members), sum(item.rank for item in members)
 
-    def _extended(
-        self, chosen: int, verdict: int, part: Part, earlier: Sequence[Part], most: int, *, thorough: bool
-    ) -> Iterator[Iterator[int]]:
+    def _layers_above(self, chosen: int, part: Part, earlier: Sequence[Part], most: int) -> Iterator[list[int]]:
         """The sets that contain `chosen`, fit the part and all earlier ones, and have at most `most` ideas: those
-        with a style more first, then with one idea more, then with two."""
-        if verdict == ODD:
-            yield self._styled(chosen, part, earlier)
+        with a style more first, then with one idea more, then with two. Each layer is computed once."""
+        yield self._once(part, chosen, "style", lambda: self._styled(chosen, part, earlier))
         room = most - self.catalogue.size(chosen)
         if room < 1:
             return
         items = [item for item in self.catalogue.ideas if self.catalogue.fits(chosen, item)]
-        shown = _first_of_each(earlier)
         if part.dear:
             same = [other for other in earlier if other.whatif is part.whatif and isinstance(other, Returned)]
             items = [item for item in items if not any(other.touched(chosen, item.bit) for other in same)]
         active = [item for item in items if part.touched(chosen, item.bit)]
-        yield self._all_fitting((chosen | item.bit for item in active), part, earlier, most)
+        single = [chosen | item.bit for item in active]
+        yield self._once(part, chosen, "one", lambda: self._all_fitting(single, part, earlier))
         if room < 2:
             return
+        yield self._once(part, chosen, "mended", lambda: self._mended(single, part, earlier))
+        shown = _first_of_each(earlier)
         fresh = [item for item in active if not any(other.touched(chosen, item.bit) for other in shown)]
         for size in range(2, room + 1):
             combined = (chosen | more for more in self._combined(fresh, size))
-            yield self._all_fitting(self._counted(combined, part), part, earlier)
-        if thorough and not part.dear:
-            yield self._all_fitting(self._counted(self._woken(chosen, active, items, part), part), part, earlier)
+            yield self._once(part, chosen, str(size), lambda sets=combined: self._tried(sets, part, earlier))
+        if not part.dear:
+            woken = self._woken(chosen, active, items, part)
+            yield self._once(part, chosen, "woken", lambda: self._tried(woken, part, earlier))
+
+    def _once(self, part: Part, chosen: int, name: str, sets: Callable[[], Iterable[int]]) -> list[int]:
+        key = part, chosen, name
+        if key not in self._layers:
+            self._layers[key] = list(sets())
+        return self._layers[key]
 
     def _woken(self, chosen: int, active: Sequence[Item], items: Sequence[Item], part: Part) -> Iterator[int]:
         """Sets of two items more, the second of which makes a difference only on top of the first."""
@@ -112,22 +117,24 @@ class Search:
                 if reached and self.catalogue.fits(base, item):
                     yield base | item.bit
 
-    def _mended(self, chosen: int, part: Part, other: Part, most: int) -> Iterator[int]:
-        """The set with one item more that undoes what the set does wrong at an earlier part of the same call."""
-        if other.whatif is part.whatif and self.catalogue.size(chosen) < most:
-            for item in self.catalogue.ideas:
-                both = chosen | item.bit
-                if self.catalogue.fits(chosen, item) and other.fits(both) == YES and part.fits(both) == YES:
-                    yield both
-
-    def _counted(self, sets: Iterable[int], part: Part) -> Iterator[int]:
-        """As many of the sets as this round may still compare."""
+    def _mended(self, sets: Sequence[int], part: Part, earlier: Sequence[Part]) -> Iterator[int]:
+        """Sets that fit here but not at an earlier part of the same call, with one item more that mends that."""
+        same = [other for other in earlier if other.whatif is part.whatif]
         for chosen in sets:
-            if (part, chosen) not in self._compared:
-                if self._work >= WORK:
-                    return
-                self._work += 1
-                self._compared.add((part, chosen))
+            if part.fits(chosen) == YES and any(other.fits(chosen) == NO for other in same):
+                items = (item for item in self.catalogue.ideas if self.catalogue.fits(chosen, item))
+                mended = (both for item in items if same[0].fits(both := chosen | item.bit) == YES)
+                yield from self._all_fitting(mended, part, earlier)
+
+    def _tried(self, sets: Iterable[int], part: Part, earlier: Sequence[Part]) -> Iterator[int]:
+        """As many of the sets as this round may still compare."""
+        return self._all_fitting(self._counted(sets), part, earlier)
+
+    def _counted(self, sets: Iterable[int]) -> Iterator[int]:
+        for chosen in sets:
+            if self._left < 1:
+                return
+            self._left -= 1
             yield chosen
 
     def _combined(self, items: Sequence[Item], size: int) -> Iterator[int]:
@@ -142,26 +149,18 @@ class Search:
                 else:
                     yield chosen
 
-    def _all_fitting(self, sets: Iterable[int], part: Part, earlier: Sequence[Part], most: int = 0) -> Iterator[int]:
-        """Those of the sets, with a style where that is needed, that fit the part and all earlier ones.
-
-        A set below `most` ideas that fails only at an earlier part of the same call is tried with one more.
-        """
+    def _all_fitting(self, sets: Iterable[int], part: Part, earlier: Sequence[Part]) -> Iterator[int]:
+        """Those of the sets, with a style where that is needed, that fit the part and all earlier ones."""
         for chosen in sets:
             verdict = part.fits(chosen)
-            if verdict == NO:
-                continue
-            failing = next((other for other in earlier if other.fits(chosen) != YES), None)
-            if verdict == YES and failing is None:
+            if verdict == YES and all(other.fits(chosen) == YES for other in earlier):
                 yield chosen
-            elif failing is None or failing.fits(chosen) == ODD:
+            elif verdict != NO:
                 yield from self._styled(chosen, part, earlier)
-            elif verdict == YES:
-                yield from self._all_fitting(self._mended(chosen, part, failing, most), part, earlier)
 
     def _styled(self, chosen: int, part: Part, earlier: Sequence[Part]) -> Iterator[int]:
         """The set with a style that makes it fit, if it fits but for odd places."""
-        if any(other.fits(chosen) == NO for other in earlier):
+        if any(other.fits(chosen) == NO for other in (part, *earlier)):
             return
         styled = (chosen | style.bit for style in self.catalogue.styles if self.catalogue.fits(chosen, style))
         fitting = (both for both in styled if all(other.fits(both) == YES for other in (part, *earlier)))

@@ -153,18 +153,13 @@ class WhatIf:
         return found
 
     def _shortest(self, plan: Plan, chosen: int, direct: int, node: Node) -> Node:
-        """The node of a smaller set with the same value: the reference's, or one without an item that idles here."""
-        if node.error is not None:
-            return node
-        less = 0
-        while True:
-            other = self.node(plan.step.name, less)
+        """The node of the set without an item that idles here, if there is one: the reference's for a single item."""
+        while direct and node.error is None:
+            other = self.node(plan.step.name, chosen & ~(direct & -direct))
             if other.equals(node.value):
                 return other
-            if not direct:
-                return node
-            less = chosen & ~(direct & -direct)
             direct &= direct - 1
+        return node
 
     def error(self, chosen: int) -> Exception | None:
         """How the call ends under the set, if not with an answer."""

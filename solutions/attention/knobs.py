@@ -200,7 +200,8 @@ def _dropped(shares: Tensor, seen: Tensor | None) -> Tensor:
     factor = float((seen[kept].double() / shares.detach()[kept].double()).median())
     rate = round(1 - 1 / factor, 3) if factor > 1 else 0.0
     part = 1 - float(kept.sum()) / float(drawn.sum())
-    spread = 4 * math.sqrt(max(rate * (1 - rate), 0.0) / float(drawn.sum()))
+    count = float(drawn.sum())
+    spread = 4 * math.sqrt(max(rate * (1 - rate), 0.0) / count) + 1 / count
     if not 0.01 <= rate <= 0.9 or abs(part - rate) > spread:
         return shares
     return shares * (seen != 0) / (1 - rate)
