@@ -19,8 +19,7 @@ FEW, MORE = 10, 40
 def main() -> None:
     """Print the figures of this run: the least of several rounds, in turns, as whatever else runs here only adds."""
     print(f"\nOne submission against other graders, on one core ({machine()})")
-    environment.adopt_orphans()
-    with tempfile.TemporaryDirectory() as name:
+    with environment.adopting_orphans(), tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         folder.chmod(0o711)  # student code runs as a user of its own
         right = right_answer()
@@ -72,7 +71,7 @@ def ready(rivals: Environment | None, name: str, folder: Path, right: str) -> li
     theirs = rivals.versions.get("torch")
     if theirs != installed("torch"):
         say(f"{name} {version}", "other torch", f"{theirs}; this grader's is {installed('torch')}")
-    return [Way(f"{name} {version} {way.title}", way.many, way.few, way.more, way.goal) for way in ways]
+    return [Way(f"{name} {version}: {way.title}", way.many, way.few, way.more, way.goal) for way in ways]
 
 
 def measure(ways: list[Way]) -> dict[Way, float]:

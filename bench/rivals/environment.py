@@ -9,6 +9,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,14 +71,20 @@ def find(home: Path) -> Environment | None:
     return Environment(folder, home, json.loads(asked.stdout))
 
 
-def adopt_orphans() -> None:
-    """From now on a process whose parent has ended becomes a child of this one, so that its cost can be counted."""
-    if ctypes.CDLL(None, use_errno=True).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
-        raise OSError(ctypes.get_errno(), "This kernel can't tell us about orphaned processes")
+@contextmanager
+def adopting_orphans() -> Iterator[None]:
+    """Meanwhile a process whose parent has ended becomes a child of this one, so that its cost can be counted."""
+    prctl = ctypes.CDLL(None, use_errno=True).prctl
+    if prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
+        raise OSError(ctypes.get_errno(), "This kernel can't hand orphaned processes over")
+    try:
+        yield
+    finally:
+        prctl(_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 
 
 def spent(command: tuple[str, ...]) -> float:
-    """CPU seconds on core 0 of the command and all that it started, whether it waited for it or not."""
+    """CPU seconds on core 0 of the command and all that it started, waited for or not; only while adopting orphans."""
     return cost(command, core=0).cpu + sum(_orphans())
 
 
