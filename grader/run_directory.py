@@ -14,12 +14,14 @@ from grader.errors import UsageError
 from grader.results import Report, RunInfo, decode
 
 RESULTS, FEEDBACK = "results", "feedback"
+DRAFT = ".part"
+"""Ending of a file that is being written: unlike any that is read."""
 
 
 def write(path: Path, data: bytes | str) -> None:
     """Replace `path` by `data` in one step. Raises UsageError when the disk or the folder refuses."""
     raw = data.encode("utf-8", "replace") if isinstance(data, str) else data
-    draft = path.with_name(f".{os.getpid()}-{path.name[:200]}")
+    draft = path.with_name(f"{os.getpid()}{DRAFT}")  # a process writes one file at a time
     try:
         draft.write_bytes(raw)
         draft.replace(path)
@@ -108,6 +110,6 @@ class RunDirectory:
                     f"Another run is writing into {self.path}. Wait for it, or choose another folder with --out."
                 ) from None
             for folder in (self.path, self.path / RESULTS, self.path / FEEDBACK):
-                for draft in folder.glob(".[0-9]*-*"):
+                for draft in folder.glob(f"*{DRAFT}"):
                     draft.unlink(missing_ok=True)
             yield
