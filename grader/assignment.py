@@ -29,21 +29,23 @@ SAMPLE_CLASS = "sample_class.toml"
 
 Fraction = Annotated[float, msgspec.Meta(ge=0, le=1)]
 NotNegative = Annotated[float, msgspec.Meta(ge=0)]
+Seconds = Annotated[float, msgspec.Meta(gt=0)]
+Count = Annotated[int, msgspec.Meta(ge=1)]
 
 
 class Limits(Struct, frozen=True):
     """What one submission may use. Seconds are wall seconds by the marker's own clock."""
 
-    load_seconds: float = 10.0
-    call_seconds: float = 5.0
-    total_seconds: float = 20.0
+    load_seconds: Seconds = 10.0
+    call_seconds: Seconds = 5.0
+    total_seconds: Seconds = 20.0
     """For all loads and calls of one submission together."""
-    memory_mb: int = 1024
+    memory_mb: Count = 1024
     """Address space beyond what the bare interpreter with torch has."""
-    output_mb: int = 16
-    threads: int = 1
-    files: int = 50
-    file_mb: int = 20
+    output_mb: Count = 16
+    threads: Count = 1
+    files: Count = 50
+    file_mb: Count = 20
 
 
 class Late(Struct, frozen=True):
