@@ -110,7 +110,10 @@ def _right(report: Report, checks: list[CheckResult], words: Words) -> str:
     if len(passed) == len(checks):
         return words["right_all_one" if len(checks) == 1 else "right_all"].format(total=len(checks))
     worth = sorted(passed, key=lambda check: -check.max_score)
-    titles = list(dict.fromkeys(check.title.rstrip(".") for check in worth))[:2]
+    wrong = {check.title for check in checks if check.status != "passed"}  # the same check may fail on one device only
+    titles = list(dict.fromkeys(check.title.rstrip(".") for check in worth if check.title not in wrong))[:2]
+    if not titles:
+        titles = [worth[0].title.rstrip(".")]
     quoted = [words["title_quoted"].format(title=title) for title in titles]
     named = quoted[0] if len(quoted) == 1 else words["list_two"].format(first=quoted[0], second=quoted[1])
     return words["right_some"].format(passed=len(passed), total=len(checks), titles=named)
