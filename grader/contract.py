@@ -7,7 +7,7 @@ explained only, graded through an adapter, or accepted, is for `assignment.toml`
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -42,6 +42,19 @@ class Verdict:
     """Ids of the conventions in use."""
     explains: frozenset[str] = frozenset()
     """Misconceptions that the words already explain."""
+    right: int = field(default=0, compare=False)
+    """How many of the examples were answered as the reference answers them."""
+    raised: bool = field(default=False, compare=False)
+    """An example ended in an exception of the student's code."""
+
+    @property
+    def stuck(self) -> bool:
+        """Whether something may be missing: nothing to call, or calls that end in an exception."""
+        return self.fatal or self.raised
+
+    def better(self, other: Verdict) -> bool:
+        """Whether more works under this verdict than under the other."""
+        return (not self.fatal, self.right) > (not other.fatal, other.right)
 
 
 def probe(
@@ -120,11 +133,13 @@ class _Probe:
         if answers:
             form = forms.recognise(answers[0][1].output, self._right(answers[0][0]), self.entry.returns)
         wrong = [inputs for inputs, got in zip(examples, plain, strict=True) if not self._agrees(got, inputs, form)]
+        raised = len(answers) < len(plain)
         convention = self._convention(examples, wrong, form, crashed=not answers) if wrong else None
         if not answers and convention is None:
             told, at = self._told(plain, TOLD - {"arguments"} if misfits else TOLD)
             words, place = words + told, at or place
-        return self._decided(words, place, form, convention)
+        decided = self._decided(words, place, form, convention)
+        return replace(decided, right=len(examples) - len(wrong), raised=raised)
 
     def _told(self, calls: Sequence[Call], families: frozenset[str]) -> tuple[list[str], Place | None]:
         """Crashes in every call that are about the cell or the call."""

@@ -66,4 +66,7 @@ class Loaded(Struct, frozen=True, kw_only=True):
     """What was left out, in words: magics, shell lines, a training loop that was not needed."""
     banned: list[Place] = []
     """Lines that name something which the assignment forbids (the library's own attention)."""
+    partial: bool = False
+    """Statements were left alone that importing the file would run: nothing that the function names seemed to need
+    them. Where the function does not work so, `whole` runs them too."""
     seconds: float = 0.0

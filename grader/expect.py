@@ -117,15 +117,17 @@ def close(
     axes: Axes = ("row", "column"),
     masked: Tensor | None = None,
 ) -> None:
-    """|actual - expected| <= bound, element by element, in float64.
+    """|actual - expected| <= bound, element by element, in float64 (complex128 where `expected` is complex).
 
     Shapes must be equal (a float `expected` takes the shape of `actual`). `bound` is an absolute error, a number
     or a tensor that broadcasts; derive it with `grader.tolerance`. Where `expected` is NaN or infinite, `actual`
     must be the same. `axes` names the last two dimensions for the picture; `masked` (bool, broadcastable) marks
     cells that the mask forbids in it.
     """
-    got = actual.detach().to(torch.float64)
-    want = torch.as_tensor(expected, dtype=torch.float64).detach()
+    want = torch.as_tensor(expected).detach()
+    real(actual, want, name=name, hint=hint)
+    kind = torch.complex128 if want.is_complex() else torch.float64
+    got, want = actual.detach().to(kind), want.to(kind)
     want = want.expand(got.shape) if want.dim() == 0 else want
     shape(got, tuple(want.shape), name=name, hint=hint)
     limit = torch.as_tensor(bound, dtype=torch.float64).expand(got.shape)
@@ -147,8 +149,15 @@ def close(
         f"{name} is {number(got[worst])} at {list(worst)}, but should be {number(want[worst])} "
         f"(allowed difference {number(limit[worst])}); {count(excess > 1.0)} are not right."
     )
-    picture = around(worst, got, want, excess > 1.0, title=name, axes=axes, masked=masked)
+    drawn = not want.is_complex()
+    picture = around(worst, got, want, excess > 1.0, title=name, axes=axes, masked=masked) if drawn else ()
     raise CheckFailure(message, hint=hint, pictures=picture)
+
+
+def real(actual: Tensor, like: Tensor | None = None, *, name: str = "The result", hint: str = "") -> None:
+    """`actual` is not complex, unless the tensor `like` is."""
+    if actual.is_complex() and not (like is not None and like.is_complex()):
+        raise CheckFailure(f"{name} has complex numbers in it, but should have real ones.", hint=hint)
 
 
 def zero(
@@ -160,6 +169,7 @@ def zero(
     axes: Axes = ("row", "column"),
 ) -> None:
     """`actual` is exactly 0 wherever the bool tensor `where` (broadcastable) says so."""
+    real(actual, name=name, hint=hint)
     got = actual.detach().to(torch.float64)
     chosen = where.expand(got.shape)
     wrong = chosen & (got != 0.0)  # NaN != 0 is true, so a NaN is wrong here as well
@@ -183,7 +193,7 @@ def equal(
 ) -> None:
     """Bit for bit the same shape, dtype and values (NaN equals NaN)."""
     dtype(actual, expected.dtype, name=name, hint=hint)
-    close(actual, expected.to(torch.float64), bound=0.0, hint=hint, name=name, axes=axes)
+    close(actual, expected, bound=0.0, hint=hint, name=name, axes=axes)
 
 
 def unchanged(call: Call, *, hint: str = "") -> None:
@@ -215,7 +225,7 @@ def position(scores: Tensor) -> tuple[int, ...]:
 
 
 def number(value: Tensor | float) -> str:
-    return f"{float(value):.4g}"
+    return f"{value.item() if isinstance(value, Tensor) else value:.4g}"
 
 
 def count(wrong: Tensor) -> str:

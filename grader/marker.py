@@ -6,6 +6,7 @@ decides every verdict itself, from bytes; student code runs elsewhere.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -21,6 +22,7 @@ from grader.collect import GPU, Check, Checks, collect
 from grader.contract import Verdict
 from grader.errors import GraderError, SandboxError
 from grader.reading import source
+from grader.reading.source import Sources
 from grader.reporting import Circumstances, Reporter
 from grader.results import CheckResult, DiagnosisResult, Report
 from grader.sandbox.interface import Sandbox, Session
@@ -77,31 +79,68 @@ class Marker:
         sources = source.units(submission.files, self.assignment.settings)
         if submission.problem or sources.problem:
             return self.reporter.unread(submission, sources, checks.checks)
-        session = self.sandbox.open(sources)
-        try:
-            verdict = self._probe(session)
-            calls: list[Call] = []
-            results: list[CheckResult] = []
-            for check in checks.checks:
-                results.append(self._check(check, checks, session, verdict, submission, calls))
-                self.heard(results[-1])
+        with contextlib.ExitStack() as opened:
+            session, verdict = self._opened(sources)
+            opened.callback(session.close)
+            results, calls = self._checked(checks, session, verdict, submission)
+            if not verdict.stuck and session.loaded.partial and _nothing_but_exceptions(calls):  # no example had told
+                whole = self.sandbox.open(sources, whole=True)
+                opened.callback(whole.close)
+                other = self._probe(whole)
+                again = self._checked(checks, whole, other, submission)
+                if any(call.failure is None for call in again[1]):
+                    session, verdict, (results, calls) = whole, other, again
             diagnoses = self._diagnose(results, calls, session, verdict)
-        finally:
-            session.close()
         report = self.reporter.graded(submission, sources, session, verdict, results, calls, diagnoses)
         return msgspec.structs.replace(report, seconds=round(time.perf_counter() - started, 4))
 
+    def _checked(
+        self, checks: Checks, session: Session, verdict: Verdict, submission: Submission
+    ) -> tuple[list[CheckResult], list[Call]]:
+        """The result of every check, and all calls that they made."""
+        calls: list[Call] = []
+        results: list[CheckResult] = []
+        for check in checks.checks:
+            results.append(self._check(check, checks, session, verdict, submission, calls))
+            self.heard(results[-1])
+        return results, calls
+
     def one(self, submission: Submission, check: Check, checks: Checks, calls: list[Call]) -> CheckResult:
         """A single check on the same inputs as in `mark`; its calls are appended to `calls`."""
-        session = self.sandbox.open(source.units(submission.files, self.assignment.settings))
+        session, verdict = self._opened(source.units(submission.files, self.assignment.settings))
         try:
-            return self._check(check, checks, session, self._probe(session), submission, calls)
+            return self._check(check, checks, session, verdict, submission, calls)
         finally:
             session.close()
 
     def seed(self, submission: Submission, check_id: str) -> int:
         """The seed of a check's inputs: the same for the same work, unguessable without the course secret."""
         return secret.seed(self.circumstances.secret, self.digest, submission.digest, check_id)
+
+    def _opened(self, sources: Sources) -> tuple[Session, Verdict]:
+        """The work with what its function seems to need; with all of it where only that works.
+
+        A function may need what no name in it leads to: a registry that decorators fill, a method given to a
+        library's class, a definition made by `exec`. To run everything from the start would train and download.
+        """
+        session = self.sandbox.open(sources)
+        try:
+            verdict = self._probe(session)
+            if not (verdict.stuck and session.loaded.partial):
+                return session, verdict
+            whole = self.sandbox.open(sources, whole=True)
+        except BaseException:
+            session.close()
+            raise
+        try:
+            other = self._probe(whole)
+            better = other.better(verdict)
+        except BaseException:
+            session.close()
+            whole.close()
+            raise
+        (session if better else whole).close()
+        return (whole, other) if better else (session, verdict)
 
     def _probe(self, session: Session) -> Verdict:
         """Whether and how the function can be called, in a few small calls."""
@@ -154,3 +193,8 @@ class Marker:
 
         found = diagnose.diagnose(calls, self.staff.bank, self.staff.bounds, ask=ask)
         return [one for one in found if not one.misconceptions or not verdict.explains.issuperset(one.misconceptions)]
+
+
+def _nothing_but_exceptions(calls: list[Call]) -> bool:
+    """Whether there were calls, and each ended in an exception of the student's code."""
+    return bool(calls) and all(call.failure is not None and call.failure.kind == "exception" for call in calls)

@@ -48,9 +48,18 @@ def misfits(found: Found, entry: Entry) -> list[str]:
     optional = {parameter.partition("=")[0].strip() for parameter in parameters if "=" in parameter}
     wanted = [argument.partition("=")[0] for argument in entry.arguments]
     words = []
-    if len(own) < len(wanted):
-        missing = ", ".join(entry.arguments[len(own) :])
-        words.append(f"{found.name}() does not take all the arguments: {missing} is missing. Add it at the end.")
+    after = [parameter.partition("=")[0] for parameter in parameters[len(positional) + 1 :]]
+    by_name = [name for name in wanted[len(own) :] if name in after]
+    missing = [argument for argument in entry.arguments[len(own) :] if argument.partition("=")[0] not in after]
+    if missing:
+        words.append(
+            f"{found.name}() does not take all the arguments: {', '.join(missing)} is missing. Add it at the end."
+        )
+    if by_name:
+        words.append(
+            f"{found.name}() takes {', '.join(by_name)} only by name, because of the * before it, but the checks also "
+            "give it by its place. Remove the *."
+        )
     extra = [name for name in own[len(wanted) :] if name not in optional]
     if extra:
         words.append(

@@ -57,6 +57,17 @@ def test_an_answer_comes_back_exactly(root: Zygote) -> None:
     assert "rlimits" in session.layers
 
 
+def test_a_compiled_function_is_called_as_it_is(root: Zygote) -> None:
+    """`torch.compile`, in each of its forms, costs nothing: no compiler runs, and the numbers are the same."""
+    code = "import torch\n\n@torch.compile\ndef g(x):\n    return x + 1\n\n"
+    code += "@torch.compile(mode='max-autotune')\ndef f(x):\n    return torch.compile(g, backend='eager')(x)\n"
+    session = opened(root, code)
+    call = session.call((torch.zeros(3),), {})
+    session.close()
+    assert call.failure is None
+    assert torch.equal(call.output, torch.ones(3))
+
+
 def test_a_view_arrives_as_a_view(root: Zygote) -> None:
     """A transposed input is not contiguous on the student's side either."""
     session = opened(root, "def f(x):\n    return x.is_contiguous()\n")

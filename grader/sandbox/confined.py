@@ -39,17 +39,18 @@ class ConfinedSandbox:
         self.gpu = gpu
         self.layers = layers
 
-    def open(self, sources: Sources) -> ConfinedSession:
+    def open(self, sources: Sources, *, whole: bool = False) -> ConfinedSession:
         """Start a child and load the sources in it. Raises SandboxError when our side breaks."""
-        return ConfinedSession(self, sources)
+        return ConfinedSession(self, sources, whole=whole)
 
 
 class ConfinedSession:
     """See `Session`. Frees its process and folder in `close`."""
 
-    def __init__(self, sandbox: ConfinedSandbox, sources: Sources) -> None:
+    def __init__(self, sandbox: ConfinedSandbox, sources: Sources, *, whole: bool = False) -> None:
         self.sandbox = sandbox
         self.sources = sources
+        self.whole = whole
         self.limits = sandbox.settings.limits
         self.spent = 0.0
         self.printed = Printed(KEPT_OUTPUT)
@@ -141,6 +142,7 @@ class ConfinedSession:
         message = {
             "units": msgspec.to_builtins(self.sources.units),
             "entry": msgspec.to_builtins(self.sandbox.settings.entry),
+            "whole": self.whole,
             "files": [[path, packer.tensor(_bytes(data))] for path, data in self.sources.files.items()],
         }
         frame = packer.frame(message)

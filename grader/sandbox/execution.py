@@ -44,14 +44,32 @@ class Code:
     def need(self, roots: Iterable[str]) -> list[int]:
         """Run what the names `roots` need and has not run yet. Gives the numbers of all that they need."""
         needed = self.program.needed(roots)
-        fresh = [number for number in needed if number not in self.done]
+        self._run_fresh(needed)
+        return needed
+
+    def everything(self) -> None:
+        """Run what an import would run: every statement but those for when the file is the main program."""
+        self._run_fresh(range(len(self.program.statements)), guarded=False)
+
+    @property
+    def partial(self) -> bool:
+        """Whether `everything` would run more than has run."""
+        return any(
+            number not in self.done and not statement.guarded and not isinstance(statement.node, ast.Pass)
+            for number, statement in enumerate(self.program.statements)
+        )
+
+    def _run_fresh(self, numbers: Iterable[int], *, guarded: bool = True) -> None:
+        statements = self.program.statements
+        fresh = [
+            number for number in numbers if number not in self.done and (guarded or not statements[number].guarded)
+        ]
         self.done.update(fresh)
         while fresh:
-            unit = self.program.statements[fresh[0]].unit
-            here = [number for number in fresh if self.program.statements[number].unit == unit]
+            unit = statements[fresh[0]].unit
+            here = [number for number in fresh if statements[number].unit == unit]
             fresh = fresh[len(here) :]
             self._run(unit, here)
-        return needed
 
     def lost(self, name: str) -> bool:
         """Whether `name` is defined by code that could not be parsed, or that failed; its problem says why."""

@@ -25,7 +25,7 @@ class FakeSandbox:
         self.function = function
         accelerator.install()
 
-    def open(self, sources: Sources) -> FakeSession:
+    def open(self, sources: Sources, *, whole: bool = False) -> FakeSession:
         return FakeSession(self.function)
 
 

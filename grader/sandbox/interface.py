@@ -44,4 +44,5 @@ class Session(Protocol):
 class Sandbox(Protocol):
     """Opens submissions. One marker owns one sandbox."""
 
-    def open(self, sources: Sources) -> Session: ...
+    def open(self, sources: Sources, *, whole: bool = False) -> Session:
+        """`whole`: run all that importing the files would run, not only what the function seems to need."""

@@ -16,6 +16,8 @@ from pathlib import PurePosixPath
 from types import FunctionType, ModuleType
 from typing import Any
 
+import msgspec
+
 from grader.entry import Entry, Found, Loaded, Unit
 from grader.reading.decoding import decode
 from grader.results import Place
@@ -23,6 +25,7 @@ from grader.sandbox import banned as banned_names
 from grader.sandbox import explain, find, words
 from grader.sandbox.execution import Code
 from grader.sandbox.failure import describe, place
+from grader.sandbox.names import Function
 from grader.sandbox.siblings import Siblings, is_ours
 from grader.sandbox.stand_ins import Missing
 from grader.sandbox.workspace import Workspace
@@ -85,12 +88,14 @@ class Namespace:
 
 
 def load(
-    units: Sequence[Unit], files: Mapping[str, bytes], entry: Entry, banned: Sequence[str]
+    units: Sequence[Unit], files: Mapping[str, bytes], entry: Entry, banned: Sequence[str], *, whole: bool = False
 ) -> tuple[Loaded, Namespace]:
     """Load a submission.
 
     `units`: its main file or the code cells of its notebook, in order. `files`: path -> contents of what its
-    code may import or open. `banned`: names of operators that the assignment wants written by hand.
+    code may import or open. `banned`: names of operators that the assignment wants written by hand. `whole`: run
+    everything that importing the files would run, not only what the entry's name leads to: a registry that
+    decorators fill, say, or a library that is patched.
     Nothing that the student's code does raises here; it ends up in `Loaded.problems`.
     """
     started = time.perf_counter()
@@ -101,6 +106,8 @@ def load(
         code = Code([Unit(path, None, decode(data).text)], module, work)
         if code.unreadable:
             raise ImportError(f"{path} can't be read", name=module.__name__, path=path)
+        if whole:
+            code.everything()
 
     finder = Siblings(files, str(PurePosixPath(work.main).parent).strip("."), run_sibling)
     sys.meta_path.insert(0, finder)
@@ -110,6 +117,8 @@ def load(
         module.__file__ = work.main
         sys.modules[module.__name__] = module
         code = Code(units, module, work)
+        if whole:
+            code.everything()
         code.need([entry.function])
         try:
             found = _entry(code, work, entry)
@@ -123,6 +132,7 @@ def load(
         problems=[*work.problems, *([found_out] if found_out else [])],
         notes=[*work.notes, *explain.left_out(code.program, code.done)],
         banned=_banned(work, banned),
+        partial=any(one.partial for one in work.modules),
         seconds=time.perf_counter() - started,
     )
     return loaded, Namespace(code, work, finder)
@@ -148,11 +158,12 @@ def _entry(code: Code, work: Workspace, entry: Entry) -> Found | None:
             known = find.definition(module.program, inner.__name__)
             if known is not None and inner.__globals__ is module.module.__dict__:
                 found = find.written(module.program, *known)
-                return Found(
-                    name=name, kind="function", parameters=found.parameters, stub=found.stub, place=found.place
-                )
+                stub = found.stub and value is inner and _made_by(inner, known[1])
+                return Found(name=name, kind="function", parameters=found.parameters, stub=stub, place=found.place)
     if definition is not None:
-        return find.written(code.program, *definition)
+        found = find.written(code.program, *definition)
+        # an empty body says nothing once a decorator, or a later line, has put something else in its place
+        return msgspec.structs.replace(found, stub=found.stub and value is inner and _made_by(inner, definition[1]))
     routine = inspect.isroutine(value)
     made_by = work.sources.get(inner.__code__.co_filename) if isinstance(inner, FunctionType) else None
     return Found(
@@ -162,6 +173,12 @@ def _entry(code: Code, work: Workspace, entry: Entry) -> Found | None:
         stub=False,
         place=place(made_by, inner.__code__.co_firstlineno) if made_by else None,
     )
+
+
+def _made_by(function: object, node: Function) -> bool:
+    """Whether running this very `def` statement made the function."""
+    first = min([node.lineno, *(mark.lineno for mark in node.decorator_list)])
+    return isinstance(function, FunctionType) and function.__code__.co_firstlineno == first
 
 
 def _signature(value: Callable[..., Any]) -> list[str]:

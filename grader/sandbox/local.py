@@ -14,8 +14,9 @@ class LocalSandbox:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
 
-    def open(self, sources: Sources) -> FakeSession:
-        loaded, namespace = loader.load(sources.units, sources.files, self.settings.entry, self.settings.from_scratch)
+    def open(self, sources: Sources, *, whole: bool = False) -> FakeSession:
+        entry, banned = self.settings.entry, self.settings.from_scratch
+        loaded, namespace = loader.load(sources.units, sources.files, entry, banned, whole=whole)
         session = FakeSession(namespace.function(loaded.entry.name) if loaded.entry else _nothing)
         session.loaded = loaded
         return session

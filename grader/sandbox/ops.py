@@ -89,6 +89,18 @@ def block(names: Sequence[str]) -> None:
             _gut(function, name)
 
 
+def skip_compiling() -> None:
+    """Make `torch.compile` give back what it was given, in this process and its forks, for good.
+
+    Compiled code computes the same, and in the sandbox no compiler can run: `@torch.compile` must not cost a mark.
+    """
+
+    def compile(model: Any = None, **options: Any) -> Any:
+        return (lambda function: function) if model is None else model
+
+    torch.compile = compile
+
+
 def refuse(name: str) -> NoReturn:
     """Raise `Forbidden` for a use of `name`."""
     raise Forbidden(

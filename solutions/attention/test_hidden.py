@@ -42,9 +42,11 @@ NUMBERS_HINT = (
 
 
 def shaped(output: Tensor, weights: Tensor, Q: Tensor, K: Tensor, V: Tensor, hint: str = SHAPE_HINT) -> None:
-    """Both results have the shapes that the handout promises."""
+    """Both results have the shapes that the handout promises, and real numbers."""
     expect.shape(output, (*Q.shape[:-1], V.size(-1)), name="The output", hint=hint)
     expect.shape(weights, (*Q.shape[:-1], K.size(-2)), name="The weights tensor", hint=hint)
+    expect.real(output, name="The output")
+    expect.real(weights, name="The weights tensor")
 
 
 def tried(output: Tensor, weights: Tensor, Q: Tensor, K: Tensor, V: Tensor) -> None:

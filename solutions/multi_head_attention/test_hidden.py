@@ -63,6 +63,7 @@ def test_row_sum(student):
     """The weights of each query sum to 1 in every head."""
     _, weights = student(*sequences(SIZES), *matrices(SIZES), SIZES.H)
     expect.shape(weights, SIZES.weights, name="The weights tensor")
+    expect.real(weights, name="The weights tensor")
     bound = 4 * SIZES.Tk * torch.finfo(weights.dtype).eps
     expect.close(
         weights.double().sum(-1), 1.0, bound=bound, name="The sum of a query's weights", axes=("head", "query")
