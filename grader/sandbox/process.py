@@ -46,6 +46,7 @@ class Process:
         self.printed = printed
         self.output_bytes = output_bytes
         self.flood = 0
+        self.ended = False
         self.death: Death | None = None
         self.layers: tuple[str, ...] = ()
         self.pid, self.channel, self.reader = zygote.fork_student({"policy": policy})
@@ -60,10 +61,6 @@ class Process:
             self.end()
             raise SandboxError(f"A sandbox could not confine itself: {clean(str(got[0].get('fault')), 500)}.")
         self.layers = tuple(str(layer) for layer in got[0]["ready"])
-
-    @property
-    def alive(self) -> bool:
-        return self.death is None
 
     def exchange(self, frame: bytes, seconds: float) -> calls.Answer | Failure:
         """Send `frame` and read one frame back within `seconds`, while draining what is printed.
@@ -99,7 +96,8 @@ class Process:
 
     def end(self, failure: Failure | None = None) -> Failure:
         """Kill the child, sweep what it left, and say why it ended: `failure`, or what the kernel tells."""
-        if self.death is None:
+        if not self.ended:
+            self.ended = True  # first of all: when the zygote is gone, reaping raises, and must not be tried again
             self.channel.close()
             try:
                 self.death = self.zygote.reap(self.pid)
@@ -107,7 +105,7 @@ class Process:
             finally:
                 os.close(self.reader)
             confine.sweep(self.pid, self.layers)
-        return failure or _named(self.death)
+        return failure or (_named(self.death) if self.death else Failure("closed", "", ""))
 
     def _send(self, pending: memoryview) -> memoryview:
         """Send what the child takes now; what is left is tried again when it takes more."""
