@@ -59,8 +59,8 @@ def copies(folder: Path, source: str, count: int) -> None:
 
 
 def grade(folder: Path, *, jobs: int = 1) -> tuple[str, ...]:
-    """The command that grades a folder into a fresh run directory."""
-    out = tempfile.mkdtemp(prefix="bench-run-")
+    """The command that grades a folder into a fresh run directory beside it, which goes where the folder goes."""
+    out = tempfile.mkdtemp(prefix="bench-run-", dir=folder.parent)
     return (*GRADER, "grade", "attention", str(folder), "--out", out, "--jobs", str(jobs), "--fresh")
 
 

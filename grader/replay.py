@@ -75,9 +75,16 @@ def _refuse_other_seed(circumstances: Circumstances, digest: str, old: Report) -
         raise UsageError("The assignment has changed since that run, so the inputs would differ. Grade again.")
 
 
+def _compared(now: CheckResult, before: CheckResult) -> str:
+    """How the check ended, beside how it ended in the run."""
+    if now.status == before.status:
+        return f"{now.status}, as in the run"
+    return f"{now.status} now; in the run it was {before.status}"
+
+
 def _show(console: Console, result: CheckResult, calls: list[Call], old: Report) -> None:
     before = next(check for check in old.checks if check.id == result.id)
-    console.print(f"[bold]{escape(result.title)}[/] ({result.id}): {result.status}, then it was {before.status}")
+    console.print(f"[bold]{escape(result.title)}[/] ({result.id}): {_compared(result, before)}")
     for number, call in enumerate(calls, 1):
         console.rule(f"call {number} of {len(calls)}  {escape(call.case)}")
         for index, argument in enumerate((*call.args, *call.kwargs.values()), 1):

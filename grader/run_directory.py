@@ -86,7 +86,10 @@ class RunDirectory:
         try:
             return msgspec.json.decode(path.read_bytes(), type=RunInfo)
         except OSError:
-            raise UsageError(f"{self.path} is not a run directory: there is no run.json in it.") from None
+            raise UsageError(
+                f"{self.path} is not a run directory: there is no run.json in it. Give the folder that "
+                "`grader grade` wrote: the one named by --out, or else runs/ASSIGNMENT."
+            ) from None
         except msgspec.DecodeError as error:
             raise UsageError(f"{path} can't be read: {error}.") from None
 

@@ -32,6 +32,14 @@ def test_a_name_that_can_not_be_used_is_refused(name, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("name", ["torch", "numpy", "grader", "pytest", "json", "msvcrt", "msgspec"])
+def test_a_name_that_hides_a_module_is_refused(name, tmp_path):
+    """An assignment called like a module would stand before it when checks import it: another name is proposed."""
+    with pytest.raises(AssignmentError, match=f"name of a Python module.*my_{name}"):
+        new(name, tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
 def test_nothing_is_overwritten(tmp_path):
     """A folder that is there already, in either half, is left alone."""
     (tmp_path / "solutions" / "mine").mkdir(parents=True)

@@ -54,12 +54,15 @@ def test_a_submission_gets_what_the_container_leaves() -> None:
 def test_orphans_are_found_and_ended_and_others_are_spared() -> None:
     """A process that cut itself loose ends with the rest; one that was there before goes on."""
     before = subprocess.Popen(["sleep", "60"])
-    there = set(descendants(os.getpid()))  # other tests of the same process may have left theirs
     try:
         with adopting():
-            subprocess.run(["sh", "-c", "setsid sleep 60 & setsid sleep 61 &"], check=True)
-            assert len(set(descendants(os.getpid())) - there) == 2
-        assert set(descendants(os.getpid())) == there
+            script = "setsid sleep 60 >&2 & echo $!; setsid sleep 61 >&2 & echo $!"
+            told = subprocess.run(["sh", "-c", script], check=True, stdout=subprocess.PIPE, text=True).stdout
+            loose = set(map(int, told.split()))  # only these: other tests of this process may have left some, too
+            assert len(loose) == 2
+            assert loose <= set(descendants(os.getpid()))
+        assert not loose & set(descendants(os.getpid()))
+        assert before.pid in descendants(os.getpid())
     finally:
         before.kill()
         before.wait()

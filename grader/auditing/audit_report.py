@@ -53,17 +53,20 @@ def summary(audit: Audit) -> list[str]:
     survivors = {outcome.name for outcome in audit.survivors}
     unlisted = len(survivors - set(audit.listed))
     idle = [check.id for check in audit.checks if not audit.caught_only_by(check.id)]
+    two = f"{audit.pairs} pair{'' if audit.pairs == 1 else 's'} of them"
     lines = [
-        f"Tried {count['right']} right answers, the starter, {count['misconception']} misconceptions and "
-        f"{audit.pairs} pairs of them, {count['cheat']} cheap answers and {count['mutant']} small changes of the "
+        f"Tried {count['right']} right answers, the starter, {count['misconception']} misconceptions and {two}, "
+        f"{count['cheat']} cheap answers and {count['mutant']} small changes of the "
         "reference; each but the caught pairs on two seeds.",
         f"Full marks for {len(survivors)} that were meant to be wrong: {len(survivors) - unlisted} are listed as right "
         f"after all, {unlisted} not explained.",
         f"Checks that catch nothing which no other check catches: {', '.join(idle) or 'none'}.",
     ]
-    for outcome in audit.survivors:
-        reason = audit.listed.get(outcome.name, "not explained")
-        lines.append(f"  {outcome.name}: {reason} ({outcome.likeness})")
+    lines += [
+        f"  {outcome.name}: {audit.listed[outcome.name]} ({outcome.likeness})"
+        for outcome in audit.survivors
+        if outcome.name in audit.listed  # the others are faults, which are shown with these lines
+    ]
     if not audit.faults:
         lines.append("All is as it should be.")
     return lines

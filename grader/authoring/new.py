@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import keyword
 import re
+import sys
 from pathlib import Path
 
 from grader.assignment import load
@@ -19,7 +21,7 @@ def new(name: str, root: Path) -> list[Path]:
     """Write assignments/<name>/ and solutions/<name>/ under `root`; the files, starters included.
 
     The name is also that of the function that students write, until the author changes assignment.toml. Raises
-    AssignmentError: not a name that Python takes, taken already, or one that a staff module needs.
+    AssignmentError: not a name that Python takes, taken already, or one that another module needs.
     """
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name):
         raise AssignmentError(
@@ -27,6 +29,11 @@ def new(name: str, root: Path) -> list[Path]:
         )
     if (TEMPLATE / "solutions" / f"{name}.py").exists() and name != EXAMPLE:
         raise AssignmentError(f"{name!r} is the name of a staff module. Choose another one, such as my_{name}.")
+    if name in sys.stdlib_module_names or _found(name):
+        raise AssignmentError(
+            f"{name!r} is the name of a Python module, which the assignment's own file would hide. "
+            f"Choose another name, such as my_{name}."
+        )
     halves = {half: root / half / name for half in ("assignments", "solutions")}
     for folder in halves.values():
         if folder.exists():
@@ -40,3 +47,11 @@ def new(name: str, root: Path) -> list[Path]:
                 target.write_text(source.read_text(encoding="utf-8").replace(EXAMPLE, name), encoding="utf-8")
                 written.append(target)
     return written + release(load(name, root))
+
+
+def _found(name: str) -> bool:
+    """Whether Python finds a module of this name that is not the file of another course's assignment."""
+    spec = importlib.util.find_spec(name)
+    if spec is None or spec.origin is None:  # without an origin it is a folder without code, such as docs/
+        return False
+    return Path(spec.origin).parts[-3:-1] != ("solutions", name)
