@@ -106,7 +106,12 @@ def _jobs(plan: Plan, outcome: Outcome, progress: Callable[[Grade | None], None]
     digest = plan.assignment.digest()
     renderer: Renderer | None = None
     for entry in plan.intake.entries:
-        submission = plan.intake.read(entry)
+        try:
+            submission = plan.intake.read(entry)
+        except GraderFault as fault:
+            outcome.faults.append(f"{entry.id}: {fault}")
+            progress(None)
+            continue
         old = None if plan.fresh else plan.out.load(submission.id)
         if old is not None and _still_holds(old, submission, digest, plan):
             final = plan.policy(old)

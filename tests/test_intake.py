@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 from unittest import mock
 
@@ -10,7 +11,7 @@ import pytest
 
 from grader.assignment import Late, Limits, Settings
 from grader.entry import Entry as Function
-from grader.errors import IntakeError
+from grader.errors import GraderFault, IntakeError
 from grader.intake import Intake, reading, scan, tars
 from grader.intake.tree import Unreadable
 from grader.intake.wanted import MEGABYTE, Wanted
@@ -218,13 +219,35 @@ def test_roster_that_can_not_be_used(text: str, words: str, tmp_path: Path) -> N
 
 
 def test_file_changed_after_the_scan(tmp_path: Path) -> None:
-    """A file that is gone, or has become a link, between the look and the reading is a problem, not a crash."""
+    """Between the look and the reading, a file that has become a link is a problem; one that is gone, our fault."""
     intake = scan([unfold({f"ada/{PY}": CODE, f"bob/{PY}": CODE}, tmp_path / "class")], SETTINGS)
     (tmp_path / "class/ada" / PY).unlink()
     (tmp_path / "class/bob" / PY).unlink()
     (tmp_path / "class/bob" / PY).symlink_to("/etc/hostname")
-    for entry in intake.entries:
-        assert "can't be read" in intake.read(entry).problem
+    ada, bob = intake.entries
+    with pytest.raises(GraderFault, match="can't be read"):
+        intake.read(ada)
+    assert "can't be read" in intake.read(bob).problem
+
+
+@pytest.mark.skipif(not hasattr(os, "seteuid"), reason="this system has no permissions to take away")
+@pytest.mark.parametrize("closed", [f"ada/{PY}", "ada", "ada/more"])
+def test_what_the_machine_may_not_read_is_no_zero(closed: str) -> None:
+    """A file or folder without permission is our fault, with its path; the others are read as ever."""
+    with tempfile.TemporaryDirectory() as name:  # where another user may enter
+        root = unfold({f"ada/{PY}": CODE, "ada/more/notes.txt": "x", f"bob/{PY}": CODE}, Path(name) / "class")
+        Path(name).chmod(0o755)
+        (root / closed).chmod(0)
+        try:
+            os.seteuid(65534 if os.geteuid() == 0 else os.geteuid())  # root may read anything
+            intake = scan([root], SETTINGS)
+            with pytest.raises(GraderFault, match="Permission denied") as caught:
+                intake.read(intake.entries[0])
+            assert not intake.read(intake.entries[1]).problem
+        finally:
+            os.seteuid(os.getuid())
+            (root / closed).chmod(0o755)
+    assert str(root / closed) in str(caught.value)
 
 
 def test_large_notebook_is_read(tmp_path: Path) -> None:

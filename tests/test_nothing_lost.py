@@ -193,7 +193,7 @@ def test_the_drafts_of_a_killed_run_are_no_results(tmp_path: Path, undisturbed: 
     run = RunDirectory(tmp_path)
     run.create()
     write(run.result("s0000"), msgspec.json.encode(report))
-    (tmp_path / "results" / ".4711-s0001.json").write_text('{"schema": 1, "assi')
+    (tmp_path / "results" / "4711.part").write_text('{"schema": 1, "assi')
     assert [one.submission.id for one in run.reports()] == ["s0000"]
     with run.locked():
         assert sorted(path.name for path in (tmp_path / "results").iterdir()) == ["s0000.json"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import stat
@@ -9,6 +10,7 @@ from collections.abc import Hashable
 from pathlib import Path
 from typing import BinaryIO
 
+from grader.errors import GraderFault
 from grader.intake.junk import is_junk_file, is_junk_folder
 from grader.intake.names import DEEPEST, visible
 from grader.intake.tree import Folder, Item, Refused, Unreadable
@@ -67,12 +69,17 @@ class Disk:
         self._root = root
 
     def open(self, key: Hashable) -> BinaryIO:
-        """A stream of the regular file at the raw names. Raises Unreadable, also for a link anywhere in it."""
+        """A stream of the regular file at the raw names. Raises Unreadable, also for a link anywhere in it.
+
+        Raises GraderFault when this machine refuses: no permission, a failing disk. That is no student's doing.
+        """
         assert isinstance(key, tuple)
         try:
             return open_plain(self._root, key)
         except OSError as error:
-            raise Unreadable(_words(visible(key[-1]), error)) from None
+            if error.errno in (None, errno.ELOOP, errno.ENOTDIR):  # it is a link, or no file at all any more
+                raise Unreadable(_words(visible(key[-1]), error)) from None
+            raise GraderFault(_words(str(self._root.joinpath(*key)), error)) from None
 
     def close(self) -> None:
         """Nothing stays open between files."""
@@ -123,7 +130,7 @@ def _list(path: Path, names: tuple[str, ...], folder: Folder, store: Disk) -> No
                 try:
                     _list(path / entry.name, (*names, entry.name), inner, store)
                 except OSError as error:
-                    inner.refused.append(Refused(shown, _words(visible(entry.name), error), spoils=True))
+                    inner.refused.append(Refused(shown, _words(str(path / entry.name), error), ours=True))
         elif is_junk_file(entry.name):
             folder.junk.append(visible(entry.name))
         else:
@@ -144,4 +151,4 @@ def _regular(descriptor: int) -> BinaryIO:
 
 def _words(name: str, error: OSError) -> str:
     reason = error.strerror or str(error)
-    return f"{name} can't be read ({reason}). Look at its permissions, or copy it again."
+    return f"{visible(name)} can't be read ({reason}). Look at its permissions, or copy it again."

@@ -31,6 +31,8 @@ class Entry:
     """For staff: other attempts, files left out, lateness that the source marks."""
     problem: str = ""
     """Why there is nothing to grade, as far as names can tell; in words for the student."""
+    fault: str = ""
+    """Why this machine can't read it, which is no student's doing; for staff."""
     missing: bool = False
     """True for a person of the roster without a submission."""
     attempt: int = 0
@@ -58,6 +60,7 @@ class Draft:
     submitted_at: str = ""
     notes: list[str] = field(default_factory=list)
     problem: str = ""
+    fault: str = ""
     junk: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     """What had to be left out, each in a sentence."""
@@ -75,7 +78,9 @@ class Draft:
             self.junk += inner.junk
             for refused in inner.refused:
                 where = refused.path[len(folder.path) + 1 :] or inner.name if folder.path else refused.path
-                if refused.spoils:
+                if refused.ours:
+                    self.fault = self.fault or refused.why
+                elif refused.spoils:
                     self.problem = self.problem or refused.why
                 else:
                     self.refused.append(f"{where} was left out. {refused.why}")

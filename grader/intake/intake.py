@@ -34,7 +34,10 @@ class Intake:
         self._inputs = inputs
 
     def read(self, entry: Entry) -> Submission:
-        """The entry with its contents. What can't be read becomes the submission's `problem`, never an error."""
+        """The entry with its contents. What can't be read becomes the submission's `problem`.
+
+        Raises GraderFault when this machine, not the student, keeps it from being read.
+        """
         return reading.read(entry, self._wanted)
 
     def close(self) -> None:

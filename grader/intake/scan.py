@@ -54,7 +54,7 @@ def scan(paths: Sequence[Path], settings: Settings, *, source: str = "auto", ros
     if not settled.drafts:
         raise IntakeError(_nothing(paths, inputs, wanted, explained, source))
     for draft in settled.drafts:
-        if not draft.problem and not any(wanted.could_be_work(file.path) for file in draft.files):
+        if not draft.problem and not draft.fault and not any(wanted.could_be_work(file.path) for file in draft.files):
             draft.problem = wanted.nothing_usable([file.path for file in draft.files], draft.junk, draft.refused)
     entries = _entries(settled.drafts, labels, known)
     return Intake(entries, list(_junk(inputs)), explained, understood, wanted, inputs)
@@ -172,6 +172,7 @@ def _entries(drafts: list[Draft], labels: dict[int, str], known: Roster) -> list
                 submitted_at=draft.submitted_at,
                 notes=tuple(visible(note) for note in draft.notes),
                 problem=visible(draft.problem),
+                fault=visible(draft.fault),
                 attempt=draft.attempt,
                 attempts=draft.attempts,
             )

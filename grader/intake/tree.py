@@ -50,6 +50,8 @@ class Refused:
     why: str
     spoils: bool = False
     """True when the archive that holds it should not be trusted at all."""
+    ours: bool = False
+    """True when this machine refuses to read it, which is no student's doing."""
 
 
 class Folder:
