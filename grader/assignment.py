@@ -5,8 +5,10 @@ Nothing of `solutions/` is read here beyond names: only a marker does that, afte
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
+import keyword
 import sys
 from datetime import date, time
 from pathlib import Path
@@ -15,8 +17,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from grader.entry import Entry
-from grader.errors import AssignmentError
+from grader.errors import AssignmentError, UsageError
 from grader.results import Struct
+from grader.times import moment
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -69,7 +72,7 @@ class Convention(Struct, frozen=True):
     """What to do about a recognised way of calling or answering that differs from the assignment's."""
 
     action: Literal["explain", "adapt", "accept"] = "explain"
-    deduction: float = 0.0
+    deduction: Fraction = 0.0
     """Fraction of max_score taken off when the action is "adapt"."""
 
 
@@ -90,7 +93,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     without_device: Literal["keep", "redistribute"] = "keep"
     """With `--device cpu`: whether skipped GPU points stay in the denominator or are spread over the rest."""
     conventions: dict[str, Convention] = {}
-    partial_credit: dict[str, dict[str, float]] = {}
+    partial_credit: dict[str, dict[str, Fraction]] = {}
     """misconception id -> check id -> fraction of that check's points that it keeps."""
     colab: str = ""
     """Address of the public repository for the Colab badge, e.g. "https://github.com/OWNER/REPO/blob/main"."""
@@ -138,8 +141,13 @@ def load(name: str, root: Path) -> Assignment:
     path = public / SETTINGS
     if not path.is_file():
         known = sorted(found.parent.name for found in (root / "assignments").glob(f"*/{SETTINGS}"))
-        there = ", ".join(known) if known else "none"
-        raise AssignmentError(f"There is no assignment {name!r} in {root / 'assignments'}. There is: {there}.")
+        there = (
+            f"There is: {', '.join(known)}."
+            if known
+            else "There is none at all: name the course folder, which holds assignments/ and solutions/, with "
+            f"`grader --root FOLDER`, or make an assignment with `grader new {name}`."
+        )
+        raise AssignmentError(f"There is no assignment {name!r} in {root / 'assignments'}. {there}")
     return Assignment(name, public, root / "solutions" / name, read_settings(path))
 
 
@@ -147,11 +155,49 @@ def read_settings(path: Path) -> Settings:
     """`assignment.toml` as Settings. Raises AssignmentError naming file, key and what was expected."""
     table = _table(path)
     try:
-        return msgspec.convert(_dates_as_text(table), Settings)
+        settings = msgspec.convert(_dates_as_text(table), Settings)
+        if settings.late.due:
+            moment(settings.late.due, "late.due")
+        _check_entry(settings.entry)
     except msgspec.ValidationError as error:
         what, _, where = str(error).partition(" - at `$")
         key = where.rstrip("`").lstrip(".") or "top level"
         raise AssignmentError(f"{path}: {key}: {what}. See docs/adding-an-assignment.md for this setting.") from None
+    except UsageError as error:
+        raise AssignmentError(f"{path}: {error}") from None
+    return settings
+
+
+def _check_entry(entry: Entry) -> None:
+    """Raises UsageError naming the key whose words make no def line."""
+    if not entry.function.isidentifier() or keyword.iskeyword(entry.function):
+        raise UsageError(f"entry.function: {entry.function!r} is not a name that a function can have.")
+    for text in entry.arguments:
+        if not _is_parameter(text):
+            raise UsageError(
+                f"entry.arguments: {text!r} is not a parameter. Expected a name, or a name with its default, as in a "
+                'def line: "x" or "eps=1e-5".'
+            )
+    try:
+        compile(f"def {entry.function}({', '.join(entry.arguments)}): pass", SETTINGS, "exec")
+    except SyntaxError as error:
+        raise UsageError(f"entry.arguments: {entry.arguments} make no def line: {error.msg}.") from None
+    if not all(entry.returns) or not entry.returns or len(set(entry.returns)) < len(entry.returns):
+        raise UsageError(
+            'entry.returns: expected a different name for each returned value, such as ["output", "weights"]; '
+            f"got {entry.returns}."
+        )
+
+
+def _is_parameter(text: str) -> bool:
+    """Whether it is one parameter of a def line without annotation, * or /."""
+    try:
+        statement = ast.parse(f"def f({text}\n): pass").body[0]
+    except (SyntaxError, ValueError):
+        return False
+    assert isinstance(statement, ast.FunctionDef)
+    names, name = statement.args, text.partition("=")[0].strip()
+    return [one.arg for one in names.args] == [name] and not names.vararg and not names.kwarg and not names.kwonlyargs
 
 
 def _without_lateness(path: Path) -> bytes:

@@ -9,11 +9,11 @@ from datetime import timedelta
 from pathlib import Path
 
 from grader.errors import UsageError
-from grader.late import moment
 from grader.results import Struct
 from grader.sheets import sheet
 from grader.sheets.sheet import Row
 from grader.text import clean
+from grader.times import moment
 
 LONGEST_REASON = 500
 _IDS = ("id", "student id", "student", "sid", "username", "email", "submission")

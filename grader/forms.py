@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 from torch import Tensor
 
 from grader.call import Foreign
 from grader.student import form as in_words
 
+FormId = Literal["dict", "fewer_values", "lone_value", "more_values", "ndarray", "none", "other_form", "swapped"]
+IDS: frozenset[str] = frozenset(get_args(FormId))
+"""Those that `[conventions]` in assignment.toml may name, beside the assignment's own conventions."""
+
 
 @dataclass(frozen=True)
 class Form:
     """A recognised form that is not the promised one."""
 
-    id: str
+    id: FormId
     words: str
     translate: Callable[[Any], Any]
     """The answer in the promised form, or as near to it as it can be brought."""
@@ -87,7 +91,7 @@ def _from(items: list[Any] | None, output: Any) -> Any:
     return _tensor(output) if items is None else tuple(_tensor(item) for item in items)
 
 
-def _picking(id: str, words: str, found: Sequence[Any], shapes: Sequence[Any]) -> Form:
+def _picking(id: FormId, words: str, found: Sequence[Any], shapes: Sequence[Any]) -> Form:
     """A form from which the promised values can be picked by their shapes, if each of them is there just once."""
     if any(found.count(shape) != 1 for shape in shapes):
         return Form(id, words, _same, adaptable=False)

@@ -9,33 +9,11 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from grader.assignment import Late
-from grader.errors import AssignmentError, UsageError
 from grader.pages.summary import number
 from grader.results import Adjustment
-from grader.times import date_words, in_words, parse_time
+from grader.times import date_words, in_words, moment, parse_time
 
 UNITS = {"hour": timedelta(hours=1), "day": timedelta(days=1)}
-
-
-def moment(text: str, key: str) -> datetime:
-    """The aware time that an ISO 8601 text means. Raises UsageError naming `key` when it has no UTC offset or is none.
-
-    An offset is asked for because a due date without one is another moment on each machine.
-    """
-    when = parse_time(text)
-    if when is None:
-        raise UsageError(f"{key}: {text!r} is not a time. Write it as 2026-03-02T23:59:00+01:00.")
-    if when.tzinfo is None:
-        raise UsageError(f"{key}: {text!r} does not say which time zone it is in. Add the offset: {text}+01:00.")
-    return when
-
-
-def due_of(policy: Late, where: str) -> datetime | None:
-    """The due date of the assignment, if there is one. Raises AssignmentError naming the file (`where`) and the key."""
-    try:
-        return moment(policy.due, f"{where}: late.due") if policy.due else None
-    except UsageError as error:
-        raise AssignmentError(str(error)) from None
 
 
 def lateness(due: datetime, submitted_at: str, grace_minutes: float = 0.0) -> timedelta:

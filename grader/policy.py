@@ -18,7 +18,7 @@ from grader.decisions import Extension, Manual, read_adjustments, read_extension
 from grader.errors import UsageError
 from grader.intake import Entry
 from grader.results import Adjustment, Person, Report, Struct, total
-from grader.times import date_words
+from grader.times import date_words, moment
 
 EXTENSIONS, ADJUST = "extensions.csv", "adjust.csv"
 """The names under which a run directory may keep them, so that no later run forgets them."""
@@ -54,12 +54,12 @@ class Policy(Struct, frozen=True):
     def _late(self, report: Report, score: float) -> list[Adjustment]:
         if not self.late.due:
             return []
-        general = late.moment(self.late.due, "late.due")
+        general = moment(self.late.due, "late.due")
         due = general
         for key in _keys(report):
             given = self.extensions.get(key)
             if given is not None:
-                own = late.moment(given.due, "due") if given.due else general + timedelta(seconds=given.extra_seconds)
+                own = moment(given.due, "due") if given.due else general + timedelta(seconds=given.extra_seconds)
                 due = max(due, own)
         submitted = report.submission.submitted_at
         found = late.adjustment(self.late, due.isoformat(), submitted, report.max_score, score)
@@ -72,15 +72,15 @@ class Policy(Struct, frozen=True):
 def policy(assignment: Assignment, extensions: Path | None = None, adjust: Path | None = None) -> Policy:
     """The policy of `[late]` in assignment.toml and the two files of decisions.
 
-    Raises AssignmentError (a due date without offset) or UsageError (a file of decisions), naming the place.
+    Raises UsageError naming what is wrong in a file of decisions, and where.
     """
     rules = assignment.settings.late
-    due = late.due_of(rules, str(assignment.public / SETTINGS))
+    due = moment(rules.due, "late.due") if rules.due else None
     more = read_extensions(extensions) if extensions is not None else {}
     if more and due is None:
         raise UsageError(f"{extensions} extends a due date, but {assignment.public / SETTINGS} has none (late.due).")
     for key, one in more.items():
-        if one.due and due is not None and late.moment(one.due, "due") < due:
+        if one.due and due is not None and moment(one.due, "due") < due:
             raise UsageError(f"{extensions}: {key}: {one.due} is before everybody's due date, {rules.due}. Mend it.")
     return Policy(late=rules, extensions=more, manual=read_adjustments(adjust) if adjust is not None else {})
 

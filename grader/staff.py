@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from grader import agreement
 from grader.assignment import Assignment
 from grader.authoring.master import load_reference
 from grader.errors import AssignmentError, UsageError
@@ -53,17 +54,20 @@ def none() -> Staff:
 
 
 def load(assignment: Assignment) -> Staff:
-    """Load `solutions/<name>/`. Raises AssignmentError naming the file that can't be used and why."""
+    """Load `solutions/<name>/`. Raises AssignmentError naming the file that can't be used and why, or a
+    setting that names what is not there."""
     _make_importable(assignment)
     misconceptions = _module(assignment, "misconceptions")
     conventions = _module(assignment, "conventions")
     bounds = _module(assignment, "bounds")
-    return Staff(
+    loaded = Staff(
         reference=load_reference(assignment),
         bank=_attribute(misconceptions, "BANK", assignment),
         bounds=_attribute(bounds, "bounds", assignment),
         conventions=tuple(_attribute(conventions, "CONVENTIONS", assignment) or ()),
     )
+    agreement.require_staff(assignment, loaded.bank, loaded.conventions)
+    return loaded
 
 
 def _make_importable(assignment: Assignment) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from grader.errors import UsageError
+
 _UNITS = (("day", 86400), ("hour", 3600), ("minute", 60))
 
 
@@ -28,6 +30,20 @@ def parse_time(value: object) -> datetime | None:
         return datetime.fromisoformat(text)
     except ValueError:
         return None
+
+
+def moment(text: str, key: str) -> datetime:
+    """The aware time that an ISO 8601 text means. Raises UsageError naming `key` when it has no UTC offset or is none.
+
+    An offset is asked for because a due date without one is another moment on each machine.
+    """
+    when = parse_time(text)
+    if when is None:
+        raise UsageError(f"{key}: {text!r} is not a time. Write it as 2026-03-02T23:59:00+01:00.")
+    if when.tzinfo is None:
+        whole = text if "T" in text or " " in text.strip() else f"{text}T23:59:00"
+        raise UsageError(f"{key}: {text!r} does not say which time zone it is in. Add the offset: {whole}+01:00.")
+    return when
 
 
 def in_words(span: timedelta) -> str:

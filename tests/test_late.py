@@ -16,6 +16,7 @@ from grader.errors import AssignmentError, UsageError
 from grader.intake.entry import Entry
 from grader.policy import Policy, notes, policy
 from grader.results import Adjustment, CheckResult, EnvironmentInfo, Person, Report, SandboxInfo, SubmissionInfo, total
+from grader.times import moment
 from tests import course
 
 DUE = "2026-03-02T23:59:00+01:00"
@@ -112,7 +113,7 @@ def test_lateness_never_adds_points_nor_goes_below_zero(
     score = round(score, 3)
     taken = []
     for more in (seconds, seconds + 5000):
-        when = late.moment(DUE, "due") + late.timedelta(seconds=more)
+        when = moment(DUE, "due") + late.timedelta(seconds=more)
         points = off(rules, when.isoformat(), score) or 0.0
         assert -score <= points <= 0
         taken.append(points)
@@ -134,9 +135,8 @@ def test_the_reason_can_be_followed_by_the_student() -> None:
 @pytest.mark.parametrize(("due", "words"), [("2026-03-02T23:59:00", "offset"), ("Monday", "not a time")])
 def test_a_due_date_without_zone_is_an_error_that_names_its_key(tmp_path: Path, due: str, words: str) -> None:
     """Without an offset the date would be another moment on each machine: the file and the key are named."""
-    assignment = course.make(tmp_path, settings=course.SETTINGS + f'\n[late]\ndue = "{due}"\ndeduction = 0.1\n')
     with pytest.raises(AssignmentError, match=words) as caught:
-        policy(assignment)
+        course.make(tmp_path, settings=course.SETTINGS + f'\n[late]\ndue = "{due}"\ndeduction = 0.1\n')
     assert "assignment.toml: late.due" in str(caught.value)
 
 

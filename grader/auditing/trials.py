@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader import secret
+from grader import agreement, secret
 from grader.assignment import Assignment
 from grader.auditing.candidates import Candidate, Kind, limited, refusing
 from grader.call import Call
@@ -116,6 +116,7 @@ class Trials:
         return self.share
 
     def _work(self, checks: Checks) -> None:
+        agreement.require_checks(self.assignment, [check.id for check in checks.checks])
         self.share.checks = [CheckInfo(check.id, check.title, check.worth) for check in checks.checks]
         for candidate in self.candidates:
             if candidate.kind != "pair" or not self._caught(checks, candidate):

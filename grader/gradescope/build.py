@@ -9,10 +9,10 @@ from pathlib import Path
 
 import click
 
+from grader import agreement, bundle, secret, staff
 from grader import assignment as assignments
-from grader import bundle, secret, staff
 from grader.assignment import Assignment
-from grader.collect import Checks, collect
+from grader.collect import Check, Checks, collect
 from grader.errors import UsageError
 from grader.gradescope.tree import RESERVE_FRACTION, RESERVE_SECONDS
 from grader.memory import OWN_MB
@@ -101,13 +101,11 @@ def _secret(root: Path, assignment: Assignment, file: Path | None) -> bytes:
 
 def worth(assignment: Assignment) -> float:
     """The points of all hidden checks. Raises AssignmentError when a half can't be used: better here than there."""
-    points: list[float] = []
+    found: list[Check] = []
     loaded = staff.load(assignment)
-    collect(
-        assignment.hidden_checks,
-        Checks(loaded.in_double, lambda checks: points.extend(check.worth for check in checks.checks)),
-    )
-    return sum(points)
+    collect(assignment.hidden_checks, Checks(loaded.in_double, lambda checks: found.extend(checks.checks)))
+    agreement.require_checks(assignment, [check.id for check in found])
+    return sum(check.worth for check in found)
 
 
 def advice(assignment: Assignment, points: float) -> list[str]:
