@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import torch
 
-from grader import contract, diagnose, secret
+from grader import agreement, contract, diagnose, secret
 from grader.assignment import Assignment
 from grader.call import Call
 from grader.collect import GPU, Check, Checks, collect
@@ -62,6 +62,7 @@ class Marker:
         """
 
         def work(checks: Checks) -> None:
+            agreement.require_checks(self.assignment, [check.id for check in checks.checks])
             for submission in submissions:
                 try:
                     report = self.mark(submission, checks)
