@@ -15,7 +15,7 @@ DEV := $(VENV)/.ready-dev
 .DEFAULT_GOAL := help
 .PHONY: setup grade check feedback gradescope audit release release-check bench lint test test-all clean help
 
-setup: $(READY) ## make .venv with the grader command in it
+setup: $(READY) ## make .venv with the grader command in it; once, a download of some minutes or more
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))' || \
@@ -29,7 +29,7 @@ $(DEV): $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
-grade: $(READY) ## grade a class: ASSIGNMENT=attention SUBMISSIONS=submissions OUT=runs/attention
+grade: $(READY) ## grade a class: ASSIGNMENT=attention SUBMISSIONS=submissions OUT=runs/attention; under a minute
 	@$(BIN)/grader grade $(ASSIGNMENT) $(SUBMISSIONS) --out $(OUT)
 
 check: $(READY) ## the public checks on one file: FILE=attention.py
@@ -58,14 +58,14 @@ lint: $(DEV) ## ruff and mypy --strict
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: $(DEV) ## the tests that everybody runs: no network, no GPU
+test: $(DEV) ## the tests that everybody runs: no network, no GPU; some minutes
 	$(BIN)/python -m pytest
 
-test-all: $(DEV) ## and the slow ones: browser, hostile, long fuzz
+test-all: $(DEV) ## and the slow ones: browser, hostile, long fuzz; many minutes
 	$(BIN)/python -m pytest -m ''
 
 clean: ## remove .venv, caches and runs
 	rm -rf $(VENV) runs build *.egg-info .pytest_cache .mypy_cache .ruff_cache
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
