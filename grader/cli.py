@@ -87,12 +87,15 @@ def grade(root: Path, /, **options: Any) -> None:
 @cli.command()
 @click.argument("assignment")
 @click.argument("file", required=False, type=PATHS)
+@click.option("--strict", is_flag=True, help="Exit status 1 when a public check does not pass.  [default: 0]")
 @click.pass_obj
-def check(root: Path, assignment: str, file: Path | None) -> None:
+def check(root: Path, assignment: str, file: Path | None, *, strict: bool) -> None:
     """Run the public checks on your own machine. They are not the mark."""
     from grader.public import check as run
 
-    run(root, assignment, file)
+    passed = run(root, assignment, file)
+    if strict and not passed:
+        raise SystemExit(1)
 
 
 @cli.command()

@@ -42,6 +42,8 @@ class Verdict:
     """Ids of the conventions in use."""
     explains: frozenset[str] = frozenset()
     """Misconceptions that the words already explain."""
+    translated: bool = False
+    """Whether the adapter covers all that the words tell."""
     right: int = field(default=0, compare=False)
     """How many of the examples were answered as the reference answers them."""
     raised: bool = field(default=False, compare=False)
@@ -177,6 +179,7 @@ class _Probe:
         self, words: list[str], place: Place | None, form: forms.Form | None, convention: Convention | None
     ) -> Verdict:
         """The words, and the adapter as far as the settings allow one."""
+        misfit = bool(words)
         adapted: list[tuple[str, float]] = []
         kept: dict[str, Any] = {"form": None, "convention": None}
         recognised: list[str] = []
@@ -195,7 +198,8 @@ class _Probe:
         adapter = _Translation(kept["convention"], kept["form"]) if adapted else None
         explains = frozenset(convention.misconceptions) if convention else frozenset()
         deduction = min(1.0, sum(price for _, price in adapted))
-        return Verdict(" ".join(words), place, adapter, deduction, False, tuple(recognised), explains)
+        translated = bool(adapted) and len(adapted) == len(recognised) and not misfit
+        return Verdict(" ".join(words), place, adapter, deduction, False, tuple(recognised), explains, translated)
 
     def _called(self, inputs: Inputs) -> Call:
         """The call on copies of the inputs; once only for the same inputs."""

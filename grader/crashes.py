@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Sequence
 
 from grader.call import Failure
 from grader.crash_kinds import KINDS, Kind
@@ -15,6 +16,12 @@ from grader.entry import Entry
 from grader.results import DiagnosisResult
 from grader.sandbox.words import IMPORTS
 
+APART = frozenset(
+    {"name", "stub", "import", "overflow", "device", "device named", "numpy device"}
+    | {"numpy gradient", "leaf", "gradient", "recursion"}
+)
+"""Families that the wrong arguments, or another form of answer, never bring about."""
+_FAMILIES = {kind.id: kind.family for kind in KINDS}
 MESSAGE = 600
 """Characters of a message that are looked at."""
 
@@ -38,6 +45,16 @@ def family(failure: Failure) -> str:
     """What two failures must share to count as the same: the kind's family, or else the exception's type."""
     kind = kind_of(failure)
     return kind.family if kind else f"{failure.kind} {failure.type}"
+
+
+def known(misconceptions: Sequence[str]) -> bool:
+    """Whether these are kinds of crash, and no wrong ideas of an assignment's."""
+    return all(one in _FAMILIES for one in misconceptions)
+
+
+def follows(misconceptions: Sequence[str]) -> bool:
+    """Whether these are kinds of crash that another way of calling the function may bring about."""
+    return known(misconceptions) and all(_FAMILIES[one] not in APART for one in misconceptions)
 
 
 def explain(failure: Failure, entry: Entry | None = None) -> DiagnosisResult | None:

@@ -61,7 +61,8 @@ class Attempt:
         first = self.failures[0]
         if self.cases > 1:
             others = [failure.case for failure in self.failures[1:]]
-            also = f" Also not right: {'; '.join(others[:4])}{'; ...' if len(others) > 4 else ''}." if others else ""
+            more = f" and {len(others) - 4} more" if len(others) > 4 else ""
+            also = f" Also not right: {'; '.join(others[:4])}{more}." if others else ""
             first.message = f"{first.message} ({len(self.failures)} of {self.cases} cases are not right.{also})"
         raise first
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 from typing import Literal
 
@@ -23,6 +25,8 @@ from grader.text import clean, for_terminal
 from grader.where import Kept, Where, at_home, on_cluster
 
 SHOWN = 60
+PIPED = 160
+"""Columns of what is printed where there is no terminal."""
 
 
 def grade(
@@ -43,7 +47,7 @@ def grade(
     cluster: str = "",
 ) -> None:
     """Grade and print what came of it. Raises UsageError for wrong use, GraderFault when a check of ours broke."""
-    console = Console()
+    console = _console()
     loaded = assignments.load(assignment, root)
     for path in paths:
         if not path.exists():
@@ -96,6 +100,12 @@ def grade(
         )
 
 
+def _console() -> Console:
+    """The terminal; for a file or another program wide enough that most students stay on one line."""
+    piped = not sys.stdout.isatty() and "COLUMNS" not in os.environ
+    return Console(width=PIPED if piped else None)
+
+
 def _with_progress(plan: Plan, where: Where, console: Console) -> Outcome:
     columns = (
         TextColumn("{task.description}"),
@@ -119,7 +129,7 @@ def _show(console: Console, plan: Plan, outcome: Outcome) -> None:
     table = Table(box=None, header_style="bold")
     table.add_column("student", max_width=30, no_wrap=True)
     table.add_column("score", justify="right")
-    table.add_column("not passed", max_width=34)
+    table.add_column("not passed", max_width=44)
     table.add_column("likeliest reason", ratio=1)
     for one in outcome.grades[:SHOWN]:
         failed = ", ".join(one.failed[:3]) + (f" and {len(one.failed) - 3} more" if len(one.failed) > 3 else "")

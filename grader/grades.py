@@ -6,11 +6,13 @@ import csv
 import io
 from collections.abc import Iterable
 
+from grader.causes import likeliest
 from grader.results import Person, Report, Struct
 from grader.sheets import sheet as sheet_cells
 from grader.text import clean
 
 COLUMNS = ("submission", "id", "name", "email", "section", "score", "max_score", "status", "reason", "submitted_at")
+FAULT = "A check broke on the grader's side: grade again once it is mended."
 
 
 class Grade(Struct, frozen=True, kw_only=True):
@@ -35,13 +37,9 @@ class Grade(Struct, frozen=True, kw_only=True):
 def grade(report: Report) -> Grade:
     """The line of a report."""
     failed = [check for check in report.checks if check.status in ("failed", "error")]
-    causes = [
-        report.problem,
-        *report.conventions,
-        *(found.title for found in report.diagnoses),
-        *(check.message for check in failed),
-    ]
-    reason = next((cause for cause in causes if cause), "")
+    cause = likeliest(report, report.checks)
+    prices = [change.reason for change in report.adjustments if change.kind == "convention"]
+    reason = (FAULT if cause.kind == "fault" else cause.brief) if cause else next(iter(prices), "")
     return Grade(
         submission=report.submission.id,
         people=report.submission.people,

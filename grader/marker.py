@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import torch
 
-from grader import agreement, contract, diagnose, secret
+from grader import agreement, contract, crashes, diagnose, secret
 from grader.assignment import Assignment
 from grader.call import Call
 from grader.collect import GPU, Check, Checks, collect
@@ -92,6 +92,7 @@ class Marker:
                 if any(call.failure is None for call in again[1]):
                     session, verdict, (results, calls) = whole, other, again
             diagnoses = self._diagnose(results, calls, session, verdict)
+        results = self.reporter.explained(results, checks.checks, diagnoses, verdict)
         report = self.reporter.graded(submission, sources, session, verdict, results, calls, diagnoses)
         return msgspec.structs.replace(report, seconds=round(time.perf_counter() - started, 4))
 
@@ -173,7 +174,15 @@ class Marker:
         # not torch.manual_seed: that formats a stack trace for each kind of accelerator, 0.8 ms a check
         torch.default_generator.manual_seed(self.seed(submission, check.id))
         entry = self.assignment.settings.entry
-        student = Student(session, entry, device=check.device, check=check.id, calls=calls, adapter=verdict.adapter)
+        student = Student(
+            session,
+            entry,
+            device=check.device,
+            check=check.id,
+            calls=calls,
+            adapter=verdict.adapter,
+            forbidden=self.assignment.settings.from_scratch,
+        )
         ending = checks.run(check, student)
         if isinstance(ending.error, SandboxError):
             raise ending.error
@@ -193,7 +202,14 @@ class Marker:
             return replace(session.call(args, kwargs), check="diagnosis")
 
         found = diagnose.diagnose(calls, self.staff.bank, self.staff.bounds, ask=ask)
-        return [one for one in found if not one.misconceptions or not verdict.explains.issuperset(one.misconceptions)]
+        return [one for one in found if not _told(one, verdict)]
+
+
+def _told(found: DiagnosisResult, verdict: Verdict) -> bool:
+    """Whether the probe's words explain it already: it says the same, or it is a crash that comes of the same."""
+    if found.misconceptions and verdict.explains.issuperset(found.misconceptions):
+        return True
+    return bool(verdict.recognised) and not verdict.translated and crashes.follows(found.misconceptions)
 
 
 def _nothing_but_exceptions(calls: list[Call]) -> bool:

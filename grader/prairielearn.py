@@ -127,7 +127,8 @@ def _message(report: Report, words: Words, unseen: int) -> str:
         parts.append(f"{words['fix']}: {top.fix.title}. {top.fix.text} {top.fix.hint}".strip())
     for found in report.diagnoses[:1]:
         parts.append(found.explanation)
-    parts += [*report.conventions, *(change.reason for change in report.adjustments)]
+    told = top.fix.text if top.fix else ""
+    parts += [*(text for text in report.conventions if text != told), *(change.reason for change in report.adjustments)]
     if unseen:
         points = sum(c.max_score for c in report.checks if not is_shown(c, "student", "before_due"))
         parts.append(count_words(words, "unseen", unseen, points=f"{points:g}"))

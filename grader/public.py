@@ -23,8 +23,11 @@ from grader.submission import SourceFile
 MARKS = {"passed": "[green]passed[/]", "failed": "[red]not yet[/]", "skipped": "skipped", "error": "[red]error[/]"}
 
 
-def check(root: Path, name: str, file: Path | None) -> None:
-    """Run the public checks of the assignment on `file` (default: the starter's place) and print what they found."""
+def check(root: Path, name: str, file: Path | None) -> bool:
+    """Run the public checks of the assignment on `file` (default: the starter's place) and print what they found.
+
+    Returns whether all of them passed.
+    """
     assignment = assignments.load(name, root)
     console = Console(highlight=False)
     path = file or _starter(assignment)
@@ -40,24 +43,35 @@ def check(root: Path, name: str, file: Path | None) -> None:
     console.print(f"[bold]Public checks[/] of {escape(assignment.settings.title)} on {escape(str(path))}")
     if verdict.words:
         console.print(escape(verdict.words))
-    if not verdict.fatal:
-        _run(assignment, session, console)
+    passed = not verdict.fatal and _run(assignment, session, console)
     console.print("These are the [bold]public checks[/]. Your mark comes from other checks, which try much more.")
+    return passed
 
 
-def _run(assignment: Assignment, session: Session, console: Console) -> None:
+def _run(assignment: Assignment, session: Session, console: Console) -> bool:
+    """Whether every check passed."""
+    endings: list[Ending] = []
+
     def work(checks: Checks) -> None:
-        passed = 0
         shown = [one for one in checks.checks if one.device != GPU]
         for one in shown:
             calls: list[Call] = []
-            student = Student(session, assignment.settings.entry, device=one.device, check=one.id, calls=calls)
+            student = Student(
+                session,
+                assignment.settings.entry,
+                device=one.device,
+                check=one.id,
+                calls=calls,
+                forbidden=assignment.settings.from_scratch,
+            )
             ending = checks.run(one, student)
-            passed += ending.status == "passed"
+            endings.append(ending)
             _print(console, one.title, ending, one.hint)
+        passed = sum(ending.status == "passed" for ending in endings)
         console.print(f"{passed} of {len(shown)} public checks passed.")
 
     collect(assignment.public_checks, Checks(no_reference, work))
+    return all(ending.status == "passed" for ending in endings)
 
 
 def _print(console: Console, title: str, ending: Ending, hint: str) -> None:

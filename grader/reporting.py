@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 import grader
-from grader import secret, suspicion
+from grader import crashes, secret, suspicion
 from grader.assignment import Assignment
 from grader.call import Call
 from grader.collect import GPU, Check, Ending
@@ -76,7 +76,7 @@ class Reporter:
         if failure is None:
             message = ending.detail if ending.status == "skipped" else ""
             return check.result(ending.status, message=message, detail=ending.detail, **common)
-        case = f"{failure.case[:1].upper()}{failure.case[1:]}: " if failure.case else ""
+        case = f"{_opening(failure.case)}: " if failure.case else ""
         return check.result(
             "failed",
             message=case + failure.message,
@@ -86,6 +86,24 @@ class Reporter:
             pictures=list(failure.pictures),
             **common,
         )
+
+    def explained(
+        self, results: list[CheckResult], checks: list[Check], diagnoses: list[DiagnosisResult], verdict: Verdict
+    ) -> list[CheckResult]:
+        """The results without the checks' own hints where the cause is known: these guess at some other cause.
+
+        A diagnosis explains the numbers, so a check that failed on something else keeps its hint.
+        """
+        other_form = bool(verdict.recognised) and not verdict.translated
+        if not other_form and all(crashes.known(found.misconceptions) for found in diagnoses):
+            return results
+        guesses = {check.id: check.hint for check in checks}
+        return [
+            msgspec.structs.replace(result, hint="")
+            if result.hint == guesses[result.id] and (other_form or result.pictures)
+            else result
+            for result in results
+        ]
 
     def graded(
         self,
@@ -100,7 +118,8 @@ class Reporter:
         """The report of work that was loaded (or tried to be)."""
         results = self._spread(results)
         info = submission.info()
-        info = msgspec.structs.replace(info, notes=[*info.notes, *sources.notes, *session.loaded.notes])
+        notes = [*info.notes, *sources.notes, *session.loaded.notes]
+        info = msgspec.structs.replace(info, notes=notes, choice=sources.choice)
         whole = sum(result.max_score for result in results)
         adjustments = self._adjustments(results, diagnoses, verdict, whole)
         return Report(
@@ -116,8 +135,9 @@ class Reporter:
             place=verdict.place,
             diagnoses=diagnoses,
             conventions=[verdict.words] if verdict.words and not verdict.fatal else [],
+            translated=verdict.translated,
             adjustments=adjustments,
-            flags=[*_flags(session, calls), *suspicion.flags(sources)],
+            flags=[*_flags(session, calls), *suspicion.flags(sources), *_choices(sources)],
             sources=source.texts(sources, self.assignment.settings),
             output=session.output,
             sandbox=SandboxInfo(level=self.circumstances.level, layers=list(session.layers)),
@@ -130,7 +150,11 @@ class Reporter:
         results = [check.result("failed", message="There was no code to try.") for check in checks]
         reason = submission.problem or (problem.message if problem else "")
         report = self._without_calls(submission, self._spread(results), reason)
-        return msgspec.structs.replace(report, place=problem.place if problem else None)
+        info = report.submission
+        info = msgspec.structs.replace(info, notes=[*info.notes, *sources.notes], choice=sources.choice)
+        return msgspec.structs.replace(
+            report, submission=info, flags=_choices(sources), place=problem.place if problem else None
+        )
 
     def broken(self, submission: Submission, checks: list[Check], error: BaseException) -> Report:
         """A bug of ours: every check is an error, nothing is the student's fault, staff see the traceback."""
@@ -199,6 +223,17 @@ def _flags(session: Session, calls: list[Call]) -> list[Flag]:
     ]
     named = "This line names something of the library's that the assignment wants written by hand."
     return flags + [Flag(id="library", message=named, place=place) for place in session.loaded.banned[:3]]
+
+
+def _choices(sources: Sources) -> list[Flag]:
+    """A choice between files may have gone wrong: the class page shows it."""
+    return [Flag(id="other-file", message=note) for note in sources.choice]
+
+
+def _opening(case: str) -> str:
+    """The case as the beginning of a sentence; a symbol such as d_k, or the n of "n = 4", keeps its letter."""
+    first, _, rest = case.partition(" ")
+    return case if "_" in first or rest.startswith("=") else case[:1].upper() + case[1:]
 
 
 def _scaled(result: CheckResult, factor: float) -> CheckResult:

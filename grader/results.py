@@ -113,6 +113,8 @@ class SubmissionInfo(Struct, frozen=True, kw_only=True):
     """ISO 8601 with offset, or "" when the source does not say."""
     notes: list[str] = []
     """What intake wants staff to know: other attempts, ignored files."""
+    choice: list[str] = []
+    """Those of the notes that students read too: which of several files was graded."""
     attempt: int = 0
     """Which of the attempts this is (1 is the first); 0 when the source does not say."""
     attempts: int = 0
@@ -171,6 +173,8 @@ class Report(Struct, frozen=True, kw_only=True):
     diagnoses: list[DiagnosisResult] = []
     conventions: list[str] = []
     """What the contract probe recognised, in words."""
+    translated: bool = False
+    """Whether the checks were called through an adapter for all of these, so that they explain no failure."""
     adjustments: list[Adjustment] = []
     flags: list[Flag] = []
     sources: list[SourceText] = []

@@ -39,13 +39,16 @@ class Student:
         check: str,
         calls: list[Call],
         adapter: Adapter | None = None,
+        forbidden: Sequence[str] = (),
     ) -> None:
+        """`forbidden` names what the assignment refuses of the library: its setting `from_scratch`."""
         self._session = session
         self._entry = entry
         self._device = device
         self._check = check
         self._calls = calls
         self._adapter = adapter
+        self._forbidden = forbidden
         self._before = len(calls)
 
     @property
@@ -87,7 +90,9 @@ class Student:
     def _values(self, call: Call) -> Any:
         if call.failure is not None:
             raise expect.NoAnswer(
-                explain(call.failure), detail=call.failure.trace or call.failure.message, place=call.failure.place
+                explain(call.failure, self._forbidden),
+                detail=call.failure.trace or call.failure.message,
+                place=call.failure.place,
             )
         return unpack(call.output, self._entry.returns)
 
@@ -159,11 +164,22 @@ WORDS: dict[str, Callable[[Failure], str]] = {
 }
 
 
-def explain(failure: Failure) -> str:
-    """The failure in authored words: no text of the student's, only where it happened."""
+def explain(failure: Failure, forbidden: Sequence[str] = ()) -> str:
+    """The failure in authored words: no text of the student's, only where it happened.
+
+    `forbidden` names what the assignment refuses of the library.
+    """
     if failure.kind != "exception":
         return WORDS[failure.kind](failure)
-    known = isinstance(getattr(builtins, failure.type, None), type) or failure.type == "Forbidden"
+    if failure.type == "Forbidden":
+        for name in forbidden:
+            if f" {name} of the PyTorch library" in failure.message:
+                return (
+                    f"Your function uses {name} of the PyTorch library{where(failure.place)}. That is not allowed "
+                    "here, because it does the whole task and the exercise is to write it yourself. Remove this use "
+                    "and build the result from simpler operations."
+                )
+    known = isinstance(getattr(builtins, failure.type, None), type)
     name = failure.type if known else "an error of its own kind"
     article = "an" if known and name[0] in "AEIOU" else "a" if known else ""
     return f"Your function stopped with {article} {name}{where(failure.place)}.".replace("  ", " ")

@@ -214,6 +214,7 @@ def wrong() -> Report:
         checks,
         diagnoses=[MASK_LOST],
         conventions=["Your function returns `(output, weights)` in this order, as it should."],
+        translated=True,
         adjustments=[
             Adjustment(kind="late", points=-5.0, reason="Handed in 6 hours late: 5 points for each started day."),
             Adjustment(kind="manual", points=1.5, reason="Clear comments."),

@@ -193,3 +193,4 @@ def test_public_checks_never_pass_for_the_mark(
     assert "public checks" in shown
     assert "not yet" in shown
     assert "should be" in shown
+    assert here(monkeypatch, tmp_path, "check", "double", "mine.py", "--strict") == 1

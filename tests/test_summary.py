@@ -6,9 +6,11 @@ import msgspec
 import pytest
 import reports
 
+from grader.grades import grade
 from grader.pages.summary import Phase, is_shown, number, state, summary
 from grader.pages.words import load_words
-from grader.results import Adjustment, CheckResult
+from grader.results import Adjustment, CheckResult, DiagnosisResult
+from grader.sheets.export import comment
 
 WORDS = load_words()
 
@@ -54,6 +56,35 @@ def test_the_diagnosis_is_the_first_thing_to_fix() -> None:
     assert fix.title == reports.MASK_LOST.title
     assert fix.text == reports.MASK_LOST.hint
     assert fix.place == reports.MASK_LINE
+
+
+SWAPPED = "Your function returns the values in another order."
+
+
+def test_another_way_of_calling_comes_before_a_crash_that_follows_from_it_and_before_a_shared_cause() -> None:
+    """What the first calls recognised explains all the rest, in pages, sheets and the table alike."""
+    crash = DiagnosisResult(misconceptions=["crash_gradient_shape"], title="Another shape", explanation="...")
+    for diagnoses in ([], [crash]):
+        report = msgspec.structs.replace(reports.crashed(), conventions=[SWAPPED], diagnoses=diagnoses)
+        fix = summary(report, WORDS).fix
+        assert fix is not None
+        assert (fix.title, fix.text) == (WORDS["fix_convention"], SWAPPED)
+        assert grade(report).reason == SWAPPED
+        assert SWAPPED in comment(report, WORDS, phase="published", html=False)
+
+
+def test_another_way_of_calling_that_was_translated_is_not_to_be_mended_first() -> None:
+    """It cost nothing or little; the diagnosis is about what is still wrong."""
+    assert reports.wrong().translated
+    fix = summary(reports.wrong(), WORDS).fix
+    assert fix is not None
+    assert fix.title == grade(reports.wrong()).reason == reports.MASK_LOST.title
+
+
+def test_the_table_names_a_fault_of_ours_as_one() -> None:
+    """Staff see at once whose mistake it is."""
+    assert "grader's side" in grade(reports.fault()).reason
+    assert grade(reports.right()).reason == ""
 
 
 def test_one_cause_of_many_failures_is_named_as_one() -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 
+from grader.causes import reason_of, shared_hint
 from grader.pages.excerpt import Block, Code
 from grader.pages.heatmap import Figure, figure
-from grader.pages.summary import Audience, number, reason_of, shared_hint
+from grader.pages.summary import Audience, number
 from grader.pages.words import Words
 from grader.results import CheckResult, DiagnosisResult, Place
 from grader.text import clean

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from grader.causes import likeliest
 from grader.pages.words import Words
 from grader.results import CheckResult, Place, Report
 from grader.text import clean
@@ -39,20 +39,6 @@ def state(report: Report) -> State:
     if all(check.status == "passed" for check in report.checks if check.max_score or check.status != "skipped"):
         return "right"
     return "partly" if any(check.status == "passed" for check in report.checks) else "wrong"
-
-
-def reason_of(check: CheckResult) -> Hashable:
-    """What two checks share when one explanation does for both: the line that stopped them, or else the words."""
-    if check.pictures:
-        return check.id
-    if check.status == "failed" and check.place is not None:
-        return (check.place.file, check.place.cell, check.place.line)
-    return (check.status, check.message, check.hint)
-
-
-def shared_hint(checks: Sequence[CheckResult]) -> str:
-    """The hint of checks with one reason; "" when theirs differ, because then none of them is about that reason."""
-    return checks[0].hint if len({check.hint for check in checks}) == 1 else ""
 
 
 @dataclass(frozen=True)
@@ -120,32 +106,19 @@ def _right(report: Report, checks: list[CheckResult], words: Words) -> str:
 
 
 def _fix(report: Report, checks: list[CheckResult], words: Words) -> Fix | None:
-    """A fault of ours; what keeps the code from running; the diagnosis; a cause of many failures; the first failure.
-
-    Authors list their checks from the simplest to the hardest, so the first that fails is the one to mend first.
-    """
-    if report.status == "error":
-        return Fix(words["fix_fault"], words["fix_fault_text"])
-    if report.problem:
-        title = words["fix_problem" if report.submission.files else "fix_problem_missing"]
-        return Fix(title, report.problem, place=report.place)
-    failed = [check for check in checks if check.status == "failed"]
-    if not failed:
+    cause = likeliest(report, checks)
+    if cause is None:
         return None
-    if report.diagnoses:
-        found = report.diagnoses[0]
-        return Fix(found.title, found.hint or found.explanation, place=found.place)
-    return _fix_checks(failed, words)
-
-
-def _fix_checks(failed: list[CheckResult], words: Words) -> Fix:
-    causes: dict[Hashable, list[CheckResult]] = {}
-    for check in failed:
-        causes.setdefault(reason_of(check), []).append(check)
-    common = max(causes.values(), key=len)
-    first, *_ = same = common if len(common) > 2 else causes[reason_of(failed[0])]
-    title = words["fix_same" if len(same) > 2 else "fix_check"].format(count=len(same), title=first.title.rstrip("."))
-    return Fix(title, first.message, shared_hint(same), first.place)
+    titles = {
+        "fault": words["fix_fault"],
+        "problem": words["fix_problem" if report.submission.files else "fix_problem_missing"],
+        "convention": words["fix_convention"],
+        "diagnosis": cause.title,
+        "same": words["fix_same"].format(count=cause.checks),
+        "check": words["fix_check"].format(title=cause.title),
+    }
+    text = words["fix_fault_text"] if cause.kind == "fault" else cause.text
+    return Fix(titles[cause.kind], text, cause.hint, cause.place)
 
 
 def _note(report: Report, words: Words) -> str:

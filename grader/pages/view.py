@@ -60,6 +60,8 @@ class Top:
     people: str
     handed_in: str
     files: str
+    choice: list[str]
+    """Which of several files was graded."""
     unseen: str
     """That some checks count but are not shown."""
     segments: list[Segment]
@@ -140,9 +142,11 @@ def view(report: Report, words: Words, *, audience: Audience, phase: Phase) -> R
         places += [flag.place for flag in report.flags if flag.place]
     blocks, cut = code.whole(places)
     marked = sum(line.marked for block in blocks for line in block.lines)
+    top = _top(report, shown, words, audience, phase)
+    conventions = [clean(text, LIMIT) for text in report.conventions]
     return ReportView(
         title=clean(report.title, 200),
-        top=_top(report, shown, words, audience, phase),
+        top=top,
         problem=clean(report.problem, LIMIT),
         problem_excerpt=code.around(report.place),
         diagnoses=[diagnosis_view(found, code, words, audience) for found in diagnoses],
@@ -152,7 +156,7 @@ def view(report: Report, words: Words, *, audience: Audience, phase: Phase) -> R
         unchecked=explainer.reasons(unchecked),
         passed=passed,
         passed_fold=count_words(words, "passed_fold", len(passed)),
-        conventions=[clean(text, LIMIT) for text in report.conventions],
+        conventions=[] if top.fix_text == clean(" ".join(conventions), LIMIT) else conventions,
         changes=[
             Change(words[f"adjustment_{change.kind}"], _signed(change.points), clean(change.reason, LIMIT))
             for change in report.adjustments
@@ -205,6 +209,7 @@ def _top(report: Report, shown: list[CheckResult], words: Words, audience: Audie
         people=words["feedback_for"].format(name=people_words(report)),
         handed_in=words["handed_in"].format(time=time_words(handed_in)) if handed_in else "",
         files=words["files"].format(files=files) if files else "",
+        choice=[clean(note, LIMIT) for note in report.submission.choice],
         unseen=_unseen([check for check in report.checks if not is_shown(check, audience, phase)], words),
         segments=_segments(shown, report.max_score, words),
     )

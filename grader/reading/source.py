@@ -34,6 +34,8 @@ class Sources:
     files: dict[str, bytes] = field(default_factory=dict)
     """The submission's other files, and what `%%writefile` wrote: path -> contents."""
     notes: list[str] = field(default_factory=list)
+    choice: list[str] = field(default_factory=list)
+    """Which file was graded when another one could have been: those of the notes that students read too."""
     problem: Problem | None = None
     """Why there is nothing to load; None when there is."""
     main: str = ""
@@ -65,18 +67,19 @@ def units(files: Sequence[SourceFile], settings: Settings) -> Sources:
         return Sources([], problem=_nothing(files, settings))
     best = min(found, key=lambda candidate: _order(candidate, settings))
     others = {file.path: file.data for file in files if file.path != best.path}
-    notes = _choice(best, found)
+    choice = _choice(best, found)
+    notes = list(choice)
     if best.note:
         notes.append(f"{best.path}: {best.note}.")
     if best.problem is not None:
-        return Sources([], others, notes, best.problem, best.path)
-    result = Sources([], dict(others), notes, None, best.path)
+        return Sources([], others, notes, choice, best.problem, best.path)
+    result = Sources([], dict(others), notes, choice, None, best.path)
     for cell in best.cells:
         if cell.kind == "code":
             _add(result, cell)
     _take_written(result, others, settings.entry)
     problem = _empty(best, result.units, settings.entry)
-    return result if problem is None else Sources([], others, notes, problem, best.path, result.originals)
+    return result if problem is None else Sources([], others, notes, choice, problem, best.path, result.originals)
 
 
 def texts(sources: Sources, settings: Settings) -> list[SourceText]:
