@@ -74,6 +74,7 @@ def diagnose(
         answered = [record for record in inquiry.records if record.call.failure is None]
         failures = {crashes.family(call.failure) for call in calls if call.failure is not None}
         if answered and failures and failures <= APART:
+            inquiry.apart = True
             found = inquiry.result(answered)
         return [*([found] if found else []), *_crashes(calls)]
 
@@ -112,13 +113,15 @@ class _Inquiry:
         self.search = Search(self.catalogue)
         self.questions = list(questions_of(bank)) if ask else []
         self.left = QUESTIONS
+        self.apart = False
+        """Whether failures are explained by themselves, so that they say nothing for a set."""
 
     def result(self, records: list[WhatIf]) -> DiagnosisResult | None:
         """The smallest sets that fit all these calls, as a result; None when none does."""
         asked: list[WhatIf] = []
         for size in THOROUGH:
             if size == 2:
-                asked = self._opening()
+                asked = self._opening(records)
                 if all(record.call.failure is not None for record in (*asked, *records)):
                     return None  # no number to go by: two ideas would be a guess
             for thorough in THOROUGH[size]:
@@ -135,12 +138,14 @@ class _Inquiry:
         fitting = self.search.fitting(parts, size, thorough=thorough)
         return [chosen for chosen in fitting if self.catalogue.size(chosen) and self._convincing(chosen, parts)]
 
-    def _opening(self) -> list[WhatIf]:
-        """What is asked before sets of two are searched: the questions in order until one is answered."""
+    def _opening(self, records: Sequence[WhatIf]) -> list[WhatIf]:
+        """What is asked before sets of two are searched, until one is answered, or two where most calls failed."""
+        failed = sum(record.call.failure is not None for record in records)
+        wanted = 2 if 2 * failed > len(records) else 1
         asked: list[WhatIf] = []
-        while self.questions and self.left and not any(record.seen for record in asked):
+        while self.questions and self.left and sum(bool(record.seen) for record in asked) < wanted:
             asked.append(self._put(self.questions[0]))
-        return sorted(asked, key=_order)
+        return sorted(asked, key=lambda record: not record.seen)
 
     def _told_apart(self, sets: list[int], asked: list[WhatIf]) -> list[int]:
         """Those of the sets that also fit the further calls that are asked, and added to `asked`, for this."""
@@ -172,7 +177,8 @@ class _Inquiry:
         Where nothing but NaN shows, a single idea is believed, and two are not.
         """
         single = self.catalogue.size(chosen) == 1
-        return any(part.fits(0) != YES and part.telling(chosen, single) for part in parts)
+        counted = [part for part in parts if not (self.apart and isinstance(part, Failed))]
+        return any(part.fits(0) != YES and part.telling(chosen, single) for part in counted)
 
     # --- asking ---
 
