@@ -13,7 +13,7 @@ from rich.console import Console
 from grader import staff
 from grader.assignment import Assignment, load
 from grader.auditing.audit import Audit, audit, faults, read_listed
-from grader.auditing.audit_report import page, show
+from grader.auditing.audit_report import page, show, summary
 from grader.auditing.candidates import limited, singles
 from grader.auditing.mutants import mutants
 from grader.auditing.trials import CheckInfo, Outcome, Trials
@@ -127,6 +127,16 @@ def test_the_finding_is_shown_in_a_terminal_and_on_a_page(weak: Audit) -> None:
     for word in ("values[gpu]", "random rows that sum to 1", "not explained", "It was here once", "I like them"):
         assert (word in text) == (word in html) == (word != "It was here once")
     assert "return x * 2  =&gt;  return 2 * x" in html
+
+
+def test_each_survivor_is_told_once(weak: Audit) -> None:
+    """One without a reason is a fault and nothing else; one pair is called one pair."""
+    console = Console(record=True, width=140, file=io.StringIO())
+    show(dataclasses.replace(weak, pairs=1), console)
+    told = [line for line in console.export_text().splitlines() if "ones: " in line]
+    assert told == ["✗ ones: wrong, but gets full marks (gives other numbers on some of the inputs)"]
+    assert "1 pair of them" in summary(dataclasses.replace(weak, pairs=1))[0]
+    assert "2 pairs of them" in summary(dataclasses.replace(weak, pairs=2))[0]
 
 
 def test_a_list_that_is_not_reasons_is_named(tmp_path: Path) -> None:

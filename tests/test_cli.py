@@ -89,6 +89,7 @@ def test_one_check_can_be_replayed(graded: tuple[Path, subprocess.CompletedProce
     root, _ = graded
     done = grader("replay", root / "run", "bob", "values", root / "work", root=root)
     assert done.returncode == 0, done.stderr
+    assert "(values): failed, as in the run" in done.stdout
     assert "argument 1: tensor" in done.stdout
     assert "should be" in done.stdout
 
@@ -134,7 +135,8 @@ WRONG = {
     "no such assignment": (("grade", "nothing", "x"), "no assignment 'nothing'"),
     "a path that is not there": (("grade", "double", "missing"), "does not exist"),
     "an empty folder": (("grade", "double", "empty"), "empty"),
-    "a folder that is no run": (("feedback", "empty"), "run.json"),
+    "a folder that is no run": (("feedback", "empty"), "no run.json in it. Give the folder that `grader grade` wrote"),
+    "a due date that is none": (("check", "late", "x.py"), "late.due: 'tomorrow' is not a time"),
     "an unknown format": (("grade", "double", "work", "--from", "floppy"), "floppy"),
     "a file that is not there": (("check", "double", "missing.py"), "not a file"),
 }
@@ -150,6 +152,9 @@ def test_wrong_use_is_one_message_and_status_2(
 ) -> None:
     """What, where, how to mend it; never a traceback."""
     course.make(tmp_path)
+    (tmp_path / "assignments" / "late").mkdir()
+    settings = f'{course.SETTINGS}[late]\ndue = "tomorrow"\n'
+    (tmp_path / "assignments" / "late" / "assignment.toml").write_text(settings)
     (tmp_path / "empty").mkdir()
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / "ada.py").write_text(course.RIGHT)

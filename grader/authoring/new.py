@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import keyword
 import re
 import sys
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 from grader.assignment import load
@@ -51,7 +51,7 @@ def new(name: str, root: Path) -> list[Path]:
 
 def _found(name: str) -> bool:
     """Whether Python finds a module of this name that is not the file of another course's assignment."""
-    spec = importlib.util.find_spec(name)
+    spec = PathFinder.find_spec(name)
     if spec is None or spec.origin is None:  # without an origin it is a folder without code, such as docs/
         return False
     return Path(spec.origin).parts[-3:-1] != ("solutions", name)
