@@ -129,10 +129,11 @@ def _show(console: Console, plan: Plan, outcome: Outcome) -> None:
     table = Table(box=None, header_style="bold")
     table.add_column("student", max_width=30, no_wrap=True)
     table.add_column("score", justify="right")
-    table.add_column("not passed", max_width=44)
-    table.add_column("likeliest reason", ratio=1)
+    wide = console.width >= PIPED  # room for a line a student; `grades.csv` has all of a reason that is cut
+    table.add_column("not passed", max_width=44, no_wrap=wide)
+    table.add_column("likeliest reason", ratio=1, no_wrap=wide)
     for one in outcome.grades[:SHOWN]:
-        failed = ", ".join(one.failed[:3]) + (f" and {len(one.failed) - 3} more" if len(one.failed) > 3 else "")
+        failed = ", ".join(one.failed[:2]) + (f" and {len(one.failed) - 2} more" if len(one.failed) > 2 else "")
         table.add_row(
             escape(for_terminal(one.name, 80)),
             f"{one.score:g}/{one.max_score:g}",

@@ -90,17 +90,19 @@ class Reporter:
     def explained(
         self, results: list[CheckResult], checks: list[Check], diagnoses: list[DiagnosisResult], verdict: Verdict
     ) -> list[CheckResult]:
-        """The results without the checks' own hints where the cause is known: these guess at some other cause.
+        """The results without the hints that guess at some other cause, where the cause is known.
 
-        A diagnosis explains the numbers, so a check that failed on something else keeps its hint.
+        A diagnosis explains the numbers, so only the checks' own hints about numbers go. Another way of calling
+        that was not translated explains everything.
         """
-        other_form = bool(verdict.recognised) and not verdict.translated
-        if not other_form and all(crashes.known(found.misconceptions) for found in diagnoses):
+        if verdict.recognised and not verdict.translated:
+            return [msgspec.structs.replace(result, hint="") for result in results]
+        if all(crashes.known(found.misconceptions) for found in diagnoses):
             return results
         guesses = {check.id: check.hint for check in checks}
         return [
             msgspec.structs.replace(result, hint="")
-            if result.hint == guesses[result.id] and (other_form or result.pictures)
+            if result.pictures and result.hint == guesses[result.id]
             else result
             for result in results
         ]

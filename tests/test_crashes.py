@@ -133,3 +133,12 @@ def test_every_kind_has_words() -> None:
         assert not kind.title.endswith(".")
         assert kind.explanation.endswith(".")
         assert kind.hint.endswith((".", "?"))
+
+
+def test_a_crash_may_follow_from_another_way_of_calling_but_not_when_it_is_about_the_device_or_a_name() -> None:
+    """What the wrong arguments never bring about stays a matter of its own, and so do an assignment's ideas."""
+    assert crashes.follows(["crash_gradient_shape"])
+    assert crashes.follows(["crash_bool_inverted"])
+    assert not crashes.follows(["crash_device"])
+    assert not crashes.follows(["crash_name"])
+    assert not crashes.follows(["not_scaled"])

@@ -7,14 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import reports
 import torch
 from torch import Tensor
 
 from grader import staff
+from grader.collect import Check
+from grader.contract import Verdict
 from grader.errors import AssignmentError
 from grader.marker import Marker
-from grader.reporting import Circumstances
-from grader.results import Report
+from grader.reporting import Circumstances, Reporter
+from grader.results import DiagnosisResult, Report
 from grader.sandbox.fake import FakeSandbox
 from grader.student import fits
 from grader.submission import SourceFile, Submission
@@ -174,3 +177,55 @@ def test_checks_that_can_not_be_used_are_one_clear_error(tmp_path: Path, hidden:
 def test_the_form_of_an_answer_is_never_guessed(output: object, returns: list[str], right: bool) -> None:
     """A batch of two is not a pair, a pair with a hole is no pair, and a tuple of one is no tensor."""
     assert fits(output, returns) is right
+
+
+def test_a_refused_part_of_the_library_is_named_in_our_words(tmp_path: Path) -> None:
+    """The student reads what is not allowed and why; a class of theirs with the same name is an error of its own."""
+
+    class Forbidden(RuntimeError):
+        pass
+
+    def refused(x: Tensor) -> Tensor:
+        raise Forbidden("Your code uses multiply of the PyTorch library. That is not allowed here.")
+
+    def own(x: Tensor) -> Tensor:
+        raise Forbidden("the hidden input is 42")
+
+    settings = 'from_scratch = ["multiply"]\n' + course.SETTINGS
+    message = mark(tmp_path / "a", refused, settings=settings).checks[0].message
+    assert "uses multiply of the PyTorch library" in message
+    assert "write it yourself" in message
+    assert "an error of its own kind" in mark(tmp_path / "b", own, settings=settings).checks[0].message
+
+
+def test_many_failing_cases_are_counted_and_a_symbol_keeps_its_letter(tmp_path: Path) -> None:
+    """Four further cases are named, and the number of the others; d_k is not D_k."""
+    hidden = course.HIDDEN.replace("(1, 2, 7)", "range(1, 9)").replace("size {size}", "d_k = {size}")
+    sizes = mark(tmp_path, lambda x: x.new_zeros(9), hidden=hidden).checks[-1]
+    assert sizes.message.startswith("d_k = 1: ")
+    assert sizes.message.endswith("Also not right: d_k = 2; d_k = 3; d_k = 4; d_k = 5 and 3 more.)")
+
+
+def test_a_hint_that_guesses_goes_where_the_cause_is_known(tmp_path: Path) -> None:
+    """The check's own hint is about some other cause; a hint of the failure itself stays, as does one about a side
+    effect, which a diagnosis of numbers does not explain."""
+    reporter = Reporter(course.make(tmp_path), "", CIRCUMSTANCES)
+    picture = [reports.weights_picture()]
+    results = [
+        reports.check(0, passed=False, hint="guess", pictures=picture),
+        reports.check(1, passed=False, hint="about this failure", pictures=picture),
+        reports.check(2, passed=False, hint="guess"),
+    ]
+    checks = [
+        Check(None, one.id, one.title, 1.0, "cpu", "visible", "guess")  # type: ignore[arg-type]
+        for one in results
+    ]
+
+    def hints(verdict: Verdict, *diagnoses: DiagnosisResult) -> list[str]:
+        return [one.hint for one in reporter.explained(results, checks, list(diagnoses), verdict)]
+
+    crash = DiagnosisResult(misconceptions=["crash_shapes"], title="", explanation="")
+    assert hints(Verdict()) == hints(Verdict(), crash) == ["guess", "about this failure", "guess"]
+    assert hints(Verdict(), reports.MASK_LOST) == ["", "about this failure", "guess"]
+    assert hints(Verdict(recognised=("swapped",))) == ["", "", ""]
+    assert hints(Verdict(recognised=("swapped",), translated=True)) == ["guess", "about this failure", "guess"]

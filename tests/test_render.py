@@ -252,3 +252,21 @@ def test_templates_hold_no_words_and_no_logic_beyond_loops_and_conditions() -> N
         path = BUILT_IN / f"{name}.j2"
         bare = re.sub(r"\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}|<[^>]*>", " ", path.read_text(), flags=re.DOTALL)
         assert set(re.findall(r"[A-Za-z]{2,}", bare)) <= {"text", "id", "true"}, path.name
+
+
+def test_the_student_reads_which_of_several_files_was_graded() -> None:
+    """Somebody who handed in two answers must know that the other one was left."""
+    note = "attention.py was graded. Not graded, though it holds an answer as well: attention_v2.py."
+    made = reports.wrong()
+    info = msgspec.structs.replace(made.submission, notes=[note, "Moodle participant 7."], choice=[note])
+    for page in both(msgspec.structs.replace(made, submission=info), audience="student"):
+        assert "attention" in page
+        assert "Not graded, though" in page
+        assert "Moodle participant" not in page
+
+
+def test_what_stands_under_fix_this_first_is_not_said_again() -> None:
+    """Another way of calling is told once."""
+    words = "Your function returns the values in another order."
+    for page in both(msgspec.structs.replace(reports.crashed(), conventions=[words]), audience="student"):
+        assert page.count(words) == 1

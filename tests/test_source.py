@@ -58,6 +58,7 @@ def test_a_second_answer_is_named() -> None:
     """Nobody has to guess which of two files was graded."""
     found = units(texts_as_files({"attention.py": DONE, "other.py": DONE, "test_x.py": DONE}), SETTINGS)
     assert found.notes == ["attention.py was graded. Not graded, though it holds an answer as well: other.py."]
+    assert found.choice == found.notes
     assert sorted(found.files) == ["other.py", "test_x.py"]
 
 
