@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import gc
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -33,7 +34,7 @@ THOROUGH = {1: (False,), 2: (False, True), 3: (False,)}
 QUESTIONS = 6
 """Further calls that the student's code is asked at most."""
 LARGE = 20_000
-"""Elements in the inputs of a call beyond which it is left out: recording it would cost more than it tells."""
+"""Elements in the inputs of a call beyond which it is left out: replaying it would cost more than it tells."""
 APART = frozenset(
     {
         "none",
@@ -66,7 +67,8 @@ def diagnose(
         ask: calls the student's function on further inputs.
     Returns at most one set of misconceptions, and beside it what explains the crashes that the set does not.
     """
-    with torch.no_grad(), np.errstate(all="ignore"), _uncollected():
+    with torch.no_grad(), np.errstate(all="ignore"), warnings.catch_warnings(), _uncollected():
+        warnings.simplefilter("ignore")  # wrong ideas make the library warn, as they should
         inquiry = _Inquiry(calls, bank, bounds, ask)
         found = inquiry.result(inquiry.records)
         if found is not None:
@@ -107,7 +109,7 @@ class _Inquiry:
     def __init__(self, calls: Sequence[Call], bank: Bank, bounds: Bounds | None, ask: Ask | None) -> None:
         self.bank, self.bounds, self.ask = bank, bounds, ask
         self.catalogue = catalogue_of(bank)
-        self.records = [WhatIf(self.catalogue, call, bounds) for call in calls if _usable(call)]
+        self.records = [WhatIf(self.catalogue, call, bounds) for call in calls if _usable(call, bank)]
         self.records = sorted((record for record in self.records if record.known), key=_order)
         self.parts: dict[WhatIf, tuple[Part, ...]] = {}
         self.search = Search(self.catalogue)
@@ -250,8 +252,10 @@ def questions_of(bank: Bank) -> tuple[WhatIf, ...]:
     return tuple(WhatIf(catalogue, Call(args, kwargs, "cpu"), None) for args, kwargs in bank.probes())
 
 
-def _usable(call: Call) -> bool:
-    """Whether recording the call can tell something at a fair price."""
+def _usable(call: Call, bank: Bank) -> bool:
+    """Whether replaying the call can tell something at a fair price."""
+    if len(call.args) > len(bank.arguments) or not set(call.kwargs) <= set(bank.arguments[len(call.args) :]):
+        return False
     if call.failure is not None and call.failure.kind != "exception":
         return False
     return sum(tensor.numel() for tensor in call.inputs) <= LARGE

