@@ -25,6 +25,7 @@ from grader.pool import Job, Pool
 from grader.reporting import Circumstances
 from grader.results import Report, RunInfo, SandboxInfo
 from grader.run_directory import RunDirectory, write
+from grader.sandbox.clock import MOST
 from grader.sandbox.zygote import Zygote
 from grader.serving import Service
 from grader.submission import Submission
@@ -178,7 +179,7 @@ def stopped(error: GraderError) -> bytes:
 
 def patience(assignment: Assignment) -> float:
     """Seconds after which a marker that has not answered is stuck."""
-    return 2 * assignment.settings.limits.total_seconds + 120
+    return 2 * (1 + MOST) * assignment.settings.limits.total_seconds + 120
 
 
 def store(out: RunDirectory, report: Report, renderer: Renderer) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -66,6 +68,32 @@ def test_a_compiled_function_is_called_as_it_is(root: Zygote) -> None:
     session.close()
     assert call.failure is None
     assert torch.equal(call.output, torch.ones(3))
+
+
+def test_a_busy_machine_takes_no_time_from_anybody(root: Zygote) -> None:
+    """Work within its limit ends within it, though other programs take most of the same processor."""
+    if not Path("/proc/self/schedstat").exists():
+        pytest.skip("this kernel does not tell how long a process stood in line")
+    code = "import time\n\ndef f(x):\n    while time.process_time() < x:\n        pass\n    return 1\n"
+    processor = min(os.sched_getaffinity(0))
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
+    try:
+        session = opened(root, code)
+        assert session.process is not None
+        for pid in (session.process.pid, *(one.pid for one in busy)):
+            os.sched_setaffinity(pid, {processor})
+        slow = session.call((_cpu(session.process.pid) + 0.7,), {})
+        session.close()
+    finally:
+        for one in busy:
+            one.kill()
+            one.wait()
+    assert slow.failure is None
+
+
+def _cpu(pid: int) -> float:
+    """Seconds of processor time that a process has used."""
+    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
 
 
 def test_a_view_arrives_as_a_view(root: Zygote) -> None:

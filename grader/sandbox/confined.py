@@ -106,9 +106,9 @@ class ConfinedSession:
     def _exchange(self, frame: bytes, seconds: float) -> calls.Answer | Failure:
         """Ask the process, on the submission's account of time."""
         assert self.process is not None
-        started, left = time.monotonic(), self.limits.total_seconds - self.spent
+        left = self.limits.total_seconds - self.spent
         got = self.process.exchange(frame, min(seconds, left))
-        self.spent += time.monotonic() - started
+        self.spent += self.process.spent
         if isinstance(got, Failure):
             self._buried()
             if got.kind == "timeout" and seconds > left:

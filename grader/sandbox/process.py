@@ -15,6 +15,7 @@ from typing import Any
 from grader.call import Failure
 from grader.errors import SandboxError
 from grader.sandbox import calls, confine, wire
+from grader.sandbox.clock import Clock
 from grader.sandbox.zygote import Death, Zygote
 from grader.text import clean
 
@@ -46,6 +47,8 @@ class Process:
         self.printed = printed
         self.output_bytes = output_bytes
         self.flood = 0
+        self.spent = 0.0
+        """Seconds that the last exchange took, by the clock that stands still in a queue."""
         self.ended = False
         self.death: Death | None = None
         self.layers: tuple[str, ...] = ()
@@ -65,8 +68,15 @@ class Process:
     def exchange(self, frame: bytes, seconds: float) -> calls.Answer | Failure:
         """Send `frame` and read one frame back within `seconds`, while draining what is printed.
 
-        After a Failure the process is gone.
+        Time that it stood in line for a processor does not count. After a Failure the process is gone.
         """
+        clock = Clock(self.pid)
+        try:
+            return self._exchanged(frame, seconds, clock)
+        finally:
+            self.spent = clock.spent()
+
+    def _exchanged(self, frame: bytes, seconds: float, clock: Clock) -> calls.Answer | Failure:
         deadline = time.monotonic() + seconds
         pending = memoryview(frame)
         buffer = bytearray()
@@ -75,6 +85,9 @@ class Process:
                 if pending:
                     pending = self._send(pending)
                 wait = deadline - time.monotonic()
+                if wait <= 0:
+                    wait = seconds - clock.spent()
+                    deadline = time.monotonic() + wait
                 if wait <= 0:
                     return self.end(Failure("timeout", "", ""))
                 events = dict(self.poller.poll(wait * 1000 + 1))
