@@ -138,7 +138,7 @@ def _show(console: Console, plan: Plan, outcome: Outcome) -> None:
             escape(for_terminal(one.name, 80)),
             f"{one.score:g}/{one.max_score:g}",
             escape(failed),
-            escape(for_terminal(one.reason, 120)),
+            escape(for_terminal(one.reason, 70 if wide else 120)),
         )
     console.print(table)
     if len(outcome.grades) > SHOWN:
