@@ -28,7 +28,7 @@ from bench.mutants import mutants
 from grader import assignment, staff
 from grader.call import Call
 from grader.collect import Checks, collect
-from grader.diagnose import diagnose
+from grader.diagnosis.diagnose import diagnose
 from grader.misconception import Bank
 from grader.results import DiagnosisResult
 from grader.sandbox import accelerator

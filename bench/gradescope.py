@@ -11,8 +11,8 @@ import tempfile
 from pathlib import Path
 
 from bench.measure import IMPORT_TORCH, ROOT, Cost, copies, cost, machine, right_answer, say
-from grader.gradescope import build, harness
-from grader.gradescope.tree import Tree
+from grader.places.gradescope import build, harness
+from grader.places.gradescope.tree import Tree
 
 REPEATS = 5
 

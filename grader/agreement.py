@@ -9,8 +9,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Sequence
 
-from grader import forms
 from grader.assignment import SETTINGS, Assignment
+from grader.diagnosis import forms
 from grader.errors import AssignmentError
 from grader.misconception import Bank, Convention
 

@@ -19,7 +19,7 @@ import msgspec
 from grader.entry import Entry
 from grader.errors import AssignmentError, UsageError
 from grader.results import Struct
-from grader.times import moment
+from grader.rules.times import moment
 
 if sys.version_info >= (3, 11):
     import tomllib

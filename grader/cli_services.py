@@ -35,7 +35,7 @@ def gradescope() -> None:
 @click.pass_obj
 def gradescope_build(root: Path, /, **options: Any) -> None:
     """Write the zip to upload. It holds no submission, no earlier run and not the course secret."""
-    from grader.gradescope.build import build
+    from grader.places.gradescope.build import build
 
     build(root, **options)
 
@@ -57,7 +57,7 @@ def gradescope_run(root: Path, /, assignment: str, tree: Path, floor: str) -> No
     from grader import clean_start
 
     clean_start.ensure()
-    from grader.gradescope.run import run
+    from grader.places.gradescope.run import run
 
     run(root, assignment, tree.resolve(), floor=floor)
 
@@ -70,7 +70,7 @@ def gradescope_run(root: Path, /, assignment: str, tree: Path, floor: str) -> No
 @click.option("--keep", type=PATHS, default=None, help="A new folder for the whole tree, to look at afterwards.")
 def gradescope_simulate(archive: Path, submission: Path, **options: Any) -> None:
     """Rehearse Gradescope: run the zip on a submission as its harness does, and show who sees what."""
-    from grader.gradescope.simulate import simulate
+    from grader.places.gradescope.simulate import simulate
 
     raise SystemExit(simulate(archive, submission, **options))
 
@@ -88,7 +88,7 @@ def github_classroom() -> None:
 @click.pass_obj
 def github_classroom_build(root: Path, /, assignment: str, **options: Any) -> None:
     """Write the files of the template repository. It holds nothing of the staff half."""
-    from grader.github_classroom import build
+    from grader.places.github_classroom import build
 
     click.echo(build(root, assignment, **options))
 
@@ -104,7 +104,7 @@ def github_classroom_run(root: Path, /, assignment: str, folder: Path, **options
     from grader import clean_start
 
     clean_start.ensure()
-    from grader.github_classroom import run
+    from grader.places.github_classroom import run
 
     click.echo(run(root, assignment, folder, **options))
 
@@ -124,7 +124,7 @@ def prairielearn() -> None:
 @click.pass_obj
 def prairielearn_build(root: Path, /, assignment: str, **options: Any) -> None:
     """Write a Dockerfile, a folder for serverFilesCourse and an info.json to start from."""
-    from grader.prairielearn import build
+    from grader.places.prairielearn import build
 
     click.echo(build(root, assignment, **options))
 
@@ -140,7 +140,7 @@ def prairielearn_run(root: Path, /, assignment: str, tree: Path, **options: Any)
     from grader import clean_start
 
     clean_start.ensure()
-    from grader.prairielearn import run
+    from grader.places.prairielearn import run
 
     run(root, assignment, tree.resolve(), **options)
 
@@ -150,7 +150,7 @@ def prairielearn_run(root: Path, /, assignment: str, tree: Path, **options: Any)
 @click.option("-o", "--output", type=PATHS, default=None, help="The file.  [default: RUN/junit.xml]")
 def junit(run: Path, output: Path | None) -> None:
     """Write a run's results as JUnit's XML, for services that read it. For staff."""
-    from grader.junit import junit as document
+    from grader.places.junit import junit as document
     from grader.run_directory import RunDirectory, write
 
     directory = RunDirectory(run)

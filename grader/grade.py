@@ -14,12 +14,12 @@ from rich.table import Table
 
 from grader import assignment as assignments
 from grader import batch, clean_start, intake, secret
-from grader import policy as policies
 from grader.batch import Outcome, Plan
 from grader.errors import GraderFault, UsageError
 from grader.grades import Grade
-from grader.policy import ADJUST, EXTENSIONS, policy
 from grader.reporting import Circumstances
+from grader.rules import policy as policies
+from grader.rules.policy import ADJUST, EXTENSIONS, policy
 from grader.run_directory import RunDirectory
 from grader.text import clean, for_terminal
 from grader.where import Kept, Where, at_home, on_cluster

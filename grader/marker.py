@@ -15,11 +15,12 @@ from typing import Any
 import msgspec
 import torch
 
-from grader import agreement, contract, crashes, diagnose, secret
+from grader import agreement, secret
 from grader.assignment import Assignment
 from grader.call import Call
 from grader.collect import GPU, Check, Checks, collect
-from grader.contract import Verdict
+from grader.diagnosis import contract, crashes, diagnose
+from grader.diagnosis.contract import Verdict
 from grader.errors import GraderError, SandboxError
 from grader.reading import source
 from grader.reading.source import Sources

@@ -8,10 +8,10 @@ from rich.console import Console
 from rich.markup import escape
 
 from grader import assignment as assignments
-from grader import contract
 from grader.assignment import Assignment
 from grader.call import Call
 from grader.collect import GPU, Checks, Ending, collect
+from grader.diagnosis import contract
 from grader.errors import UsageError
 from grader.reading import source
 from grader.sandbox.interface import Session

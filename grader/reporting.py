@@ -12,11 +12,12 @@ import torch
 from torch import Tensor
 
 import grader
-from grader import crashes, secret, suspicion
+from grader import secret, suspicion
 from grader.assignment import Assignment
 from grader.call import Call
 from grader.collect import GPU, Check, Ending
-from grader.contract import Verdict
+from grader.diagnosis import crashes
+from grader.diagnosis.contract import Verdict
 from grader.entry import Entry
 from grader.expect import NoAnswer
 from grader.reading import source

@@ -17,7 +17,7 @@ from grader.assignment import Assignment
 from grader.batch import Markers, Plan
 from grader.cluster import parcel
 from grader.ground import ground, refuse_below
-from grader.policy import Policy
+from grader.rules.policy import Policy
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from grader import assignment as assignments
 from grader import batch, intake
 from grader.batch import Outcome, Plan
 from grader.ground import Ground
-from grader.policy import Policy
 from grader.reporting import Circumstances
+from grader.rules.policy import Policy
 from grader.run_directory import RunDirectory
 from tests import course
 

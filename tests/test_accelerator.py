@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from grader import devices
-from grader.crash_kinds import KINDS
+from grader.diagnosis.crash_kinds import KINDS
 from grader.sandbox import accelerator
 from grader.sandbox.ops import Recorder
 from tests.attention_programs import LEFT_ON_CPU, RIGHT, WRONG, source

@@ -11,8 +11,8 @@ from grader.assignment import load
 from grader.auditing.audit import audit
 from grader.authoring.new import new
 from grader.errors import AssignmentError
-from grader.gradescope.build import worth
 from grader.marker import Marker
+from grader.places.gradescope.build import worth
 from grader.reporting import Circumstances
 from grader.sandbox.fake import FakeSandbox
 from grader.staff import Staff

@@ -21,8 +21,8 @@ from grader import assignment as assignments
 from grader.cluster import parcel
 from grader.cluster.parcel import File, Package, Ready, Terms
 from grader.errors import GraderFault, UsageError
-from grader.policy import Policy
 from grader.pool import Channel
+from grader.rules.policy import Policy
 from tests import class_runs, course
 from tests.class_runs import handed_in
 from tests.test_zygote_is_clean import holds

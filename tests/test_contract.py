@@ -10,10 +10,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from grader import assignment, contract, staff
+from grader import assignment, staff
 from grader.assignment import Convention as Setting
 from grader.call import Call, Failure, Foreign
-from grader.contract import Verdict
+from grader.diagnosis import contract
+from grader.diagnosis.contract import Verdict
 from grader.entry import Found, Loaded, Problem
 from grader.results import Place
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import torch
 
-from grader import crashes
 from grader.call import Failure
-from grader.crash_kinds import KINDS
+from grader.diagnosis import crashes
+from grader.diagnosis.crash_kinds import KINDS
 from grader.entry import Entry
 from grader.results import Place
 

@@ -17,7 +17,7 @@ from bench.answered import answered
 from bench.composites import COMPOSITES
 from grader import assignment, staff
 from grader.call import Call, Failure, Layout
-from grader.diagnose import diagnose
+from grader.diagnosis.diagnose import diagnose
 from grader.errors import AssignmentError
 from grader.misconception import Bank, Misconception, passes
 from grader.results import DiagnosisResult, Place

@@ -13,9 +13,9 @@ import nbformat
 import pytest
 import yaml
 
-from grader import github_classroom
 from grader.assignment import Assignment
 from grader.errors import UsageError
+from grader.places import github_classroom
 from grader.results import Report
 from tests import course, reports
 

@@ -16,12 +16,12 @@ import pytest
 from grader import cli_services
 from grader.assignment import Assignment
 from grader.errors import UsageError
-from grader.gradescope import attempts, build, metadata
-from grader.gradescope.results import LIMIT, Writer
-from grader.gradescope.run import settle
-from grader.gradescope.staff_log import log
-from grader.gradescope.tree import Tree, budget, excuse, fault
-from grader.gradescope.validate import validate
+from grader.places.gradescope import attempts, build, metadata
+from grader.places.gradescope.results import LIMIT, Writer
+from grader.places.gradescope.run import settle
+from grader.places.gradescope.staff_log import log
+from grader.places.gradescope.tree import Tree, budget, excuse, fault
+from grader.places.gradescope.validate import validate
 from grader.results import Report
 from tests import course, reports
 from tests.gradescope_service import accepted, previous, submitted, user

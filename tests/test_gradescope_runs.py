@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from grader.gradescope import build, harness
-from grader.gradescope.harness import Ran
-from grader.gradescope.tree import Tree
+from grader.places.gradescope import build, harness
+from grader.places.gradescope.harness import Ran
+from grader.places.gradescope.tree import Tree
 from tests import course
 from tests.gradescope_service import accepted, previous, submitted, user
 

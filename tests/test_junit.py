@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree as ET
 
-from grader.junit import junit
+from grader.places.junit import junit
 from tests import reports
 
 

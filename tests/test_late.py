@@ -9,14 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader import intake, late
+from grader import intake
 from grader.assignment import Late
-from grader.decisions import Extension, Manual, read_adjustments, read_extensions
 from grader.errors import AssignmentError, UsageError
 from grader.intake.entry import Entry
-from grader.policy import Policy, notes, policy
 from grader.results import Adjustment, CheckResult, EnvironmentInfo, Person, Report, SandboxInfo, SubmissionInfo, total
-from grader.times import moment
+from grader.rules import late
+from grader.rules.decisions import Extension, Manual, read_adjustments, read_extensions
+from grader.rules.policy import Policy, notes, policy
+from grader.rules.times import moment
 from tests import course
 
 DUE = "2026-03-02T23:59:00+01:00"

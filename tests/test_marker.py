@@ -13,7 +13,7 @@ from torch import Tensor
 
 from grader import staff
 from grader.collect import Check
-from grader.contract import Verdict
+from grader.diagnosis.contract import Verdict
 from grader.errors import AssignmentError
 from grader.marker import Marker
 from grader.reporting import Circumstances, Reporter

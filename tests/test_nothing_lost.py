@@ -19,11 +19,11 @@ from bench.disturb import descendants, everything, kill_one
 from grader import assignment as assignments
 from grader import batch
 from grader.assignment import Late
-from grader.decisions import Manual
 from grader.errors import GraderError, UsageError
 from grader.ground import Ground, ground
-from grader.policy import Policy
 from grader.results import total
+from grader.rules.decisions import Manual
+from grader.rules.policy import Policy
 from grader.run_directory import RunDirectory, write
 from grader.sandbox import leftovers
 from tests import class_runs, course

@@ -16,9 +16,9 @@ import jsonschema
 import msgspec
 import pytest
 
-from grader import png, prairielearn
 from grader.pages.heatmap import figure
 from grader.pages.words import load_words
+from grader.places import png, prairielearn
 from grader.results import Report
 from tests import course, reports
 

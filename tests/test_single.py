@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from grader.assignment import Limits
-from grader.memory import LEAST_MB, OWN_MB, container_mb, fitting
-from grader.processes import adopting, descendants
+from grader.places.memory import LEAST_MB, OWN_MB, container_mb, fitting
+from grader.places.processes import adopting, descendants
 
 
 def groups(tmp_path: Path, line: str, files: dict[str, str]) -> int | None:

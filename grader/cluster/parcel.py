@@ -11,8 +11,8 @@ import msgspec
 from grader.assignment import Assignment, Settings
 from grader.errors import GraderFault, UsageError
 from grader.pages.words import BUILT_IN
-from grader.policy import Policy
 from grader.results import Struct
+from grader.rules.policy import Policy
 
 MOST_MB = 256
 _LEFT_OUT = {"__pycache__", "sample_class", ".ipynb_checkpoints"}

@@ -7,7 +7,7 @@ from datetime import datetime, timezone, tzinfo
 
 from grader.intake.entry import Collected, Draft
 from grader.intake.names import listed
-from grader.late import graded_attempt
+from grader.rules.late import graded_attempt
 
 
 @dataclass

@@ -122,6 +122,7 @@ def test_submissions_can_not_meet(root: Zygote, world: arena.World) -> None:
     """Two submissions that run at the same time can't read each other's files, nor see or signal each other."""
     victim = arena.open_source(root, "def attack(world):\n    return 1\n", files={"own.txt": b"my homework"})
     assert victim.folder is not None
+    assert victim.process is not None
     source = f"""
 import os
 
@@ -130,8 +131,8 @@ def attack(world):
     for way in (
         lambda: open({str(victim.folder / "own.txt")!r}).read(),
         lambda: os.listdir({str(victim.folder)!r}),
-        lambda: os.kill({victim.pid}, 0),
-        lambda: open("/proc/{victim.pid}/maps").read(),
+        lambda: os.kill({victim.process.pid}, 0),
+        lambda: open("/proc/{victim.process.pid}/maps").read(),
     ):
         try:
             got.append(str(way()))

@@ -19,7 +19,7 @@ from grader.intake.roster import Roster
 from grader.intake.tree import Folder, Item, Unreadable
 from grader.intake.wanted import Wanted
 from grader.results import Person
-from grader.times import parse_time
+from grader.rules.times import parse_time
 
 LIST = "submission_metadata.yml"
 _PIECE = 8 << 20

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from grader.gradescope.metadata import Metadata
 from grader.pages.summary import number
+from grader.places.gradescope.metadata import Metadata
 from grader.results import Report
 from grader.text import clean
 

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from grader.errors import UsageError
-from grader.gradescope.tree import Tree
-from grader.processes import adopting, descendants
+from grader.places.gradescope.tree import Tree
+from grader.places.processes import adopting, descendants
 
 REMOVED = ("START_SSHD", "AUTHENTICATION_TOKEN", "GRADER_SECRET")
 """Variables that `run_autograder` does not see; ours only so that it can't depend on it."""

@@ -16,13 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from grader import assignment as assignments
-from grader import bundle, single, staff
+from grader import staff
 from grader.assignment import SETTINGS, Assignment
 from grader.collect import Checks, collect
 from grader.errors import UsageError
 from grader.pages.render import Renderer, environment
 from grader.pages.summary import number
 from grader.pages.words import BUILT_IN
+from grader.places import bundle, single
 from grader.results import CheckResult, Report
 from grader.text import clean
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from grader.errors import UsageError
 from grader.results import Struct
+from grader.rules.times import moment
 from grader.sheets import sheet
 from grader.sheets.sheet import Row
 from grader.text import clean
-from grader.times import moment
 
 LONGEST_REASON = 500
 _IDS = ("id", "student id", "student", "sid", "username", "email", "submission")

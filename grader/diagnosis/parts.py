@@ -8,10 +8,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from grader import crashes
 from grader.call import Failure
+from grader.diagnosis import crashes
+from grader.diagnosis.whatif import Node, WhatIf, same
 from grader.misconception import AFTER, ANSWER_DEVICE
-from grader.whatif import Node, WhatIf, same
 
 NO, ODD, YES = 0, 1, 2
 """How a set fits: not at all; except where numbers are not finite or huge, as a style may explain; in all numbers."""

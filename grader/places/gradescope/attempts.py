@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from grader import late
-from grader.gradescope.metadata import Metadata, Previous
-from grader.gradescope.tree import excuse
+from grader.places.gradescope.metadata import Metadata, Previous
+from grader.places.gradescope.tree import excuse
+from grader.rules import late
 
 STANDING = "standing_since"
 """Key in `extra_data` of results that were given again: the note that stands before them."""

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import msgspec
 
-from grader import late
 from grader.assignment import SETTINGS, Assignment, Late
-from grader.decisions import Extension, Manual, read_adjustments, read_extensions
 from grader.errors import UsageError
 from grader.intake import Entry
 from grader.results import Adjustment, Person, Report, Struct, total
-from grader.times import date_words, moment
+from grader.rules import late
+from grader.rules.decisions import Extension, Manual, read_adjustments, read_extensions
+from grader.rules.times import date_words, moment
 
 EXTENSIONS, ADJUST = "extensions.csv", "adjust.csv"
 """The names under which a run directory may keep them, so that no later run forgets them."""

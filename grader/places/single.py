@@ -20,14 +20,15 @@ from typing import Literal, NoReturn
 
 import msgspec
 
-from grader import intake, memory, staff
+from grader import intake, staff
 from grader.assignment import Assignment, Settings
 from grader.collect import Checks, collect
 from grader.errors import GraderError, GraderFault, IntakeError, SandboxError, UsageError
 from grader.ground import ground, refuse_below
 from grader.marker import Marker
+from grader.places import memory
+from grader.places.processes import adopting
 from grader.pool import TRIES, Channel
-from grader.processes import adopting
 from grader.reporting import Circumstances
 from grader.results import CheckResult, Report, total
 from grader.sandbox import confine

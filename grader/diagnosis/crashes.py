@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 
 from grader.call import Failure
-from grader.crash_kinds import KINDS, Kind
+from grader.diagnosis.crash_kinds import KINDS, Kind
 from grader.entry import Entry
 from grader.results import DiagnosisResult
 from grader.sandbox.words import IMPORTS

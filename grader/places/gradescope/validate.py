@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import msgspec
 
-from grader.gradescope.results import Format
+from grader.places.gradescope.results import Format
 from grader.results import Visibility
 
 MOST_CHARACTERS = 100_000

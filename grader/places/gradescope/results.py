@@ -12,12 +12,12 @@ from typing import Any, Literal
 import msgspec
 from jinja2 import TemplateError
 
-from grader.gradescope.change import since_last
 from grader.pages.check_view import Explainer, check_view
 from grader.pages.excerpt import Code
 from grader.pages.render import environment, template_error
 from grader.pages.view import view
 from grader.pages.words import load_words, with_built_in
+from grader.places.gradescope.change import since_last
 from grader.results import CheckResult, Report, Struct, Visibility
 from grader.text import clean
 

@@ -16,9 +16,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from grader import crashes
 from grader.call import Call, Failure
-from grader.catalogue import Catalogue, Plan
+from grader.diagnosis import crashes
+from grader.diagnosis.catalogue import Catalogue, Plan
 from grader.gradients import vjp
 
 Bounds = Callable[..., "tuple[Tensor, ...] | Tensor"]

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from grader.results import Person
+from grader.rules.times import parse_time
 from grader.text import clean
-from grader.times import parse_time
 
 
 @dataclass(frozen=True)

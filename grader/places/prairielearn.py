@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from grader import assignment as assignments
-from grader import bundle, clean_start, secret, single
+from grader import clean_start, secret
 from grader.assignment import Assignment
 from grader.errors import UsageError
 from grader.pages.check_view import count_words
@@ -23,7 +23,8 @@ from grader.pages.heatmap import figure, grid
 from grader.pages.render import environment
 from grader.pages.summary import is_shown, summary
 from grader.pages.words import BUILT_IN, Words, load_words
-from grader.png import data_url
+from grader.places import bundle, single
+from grader.places.png import data_url
 from grader.results import CheckResult, Report
 from grader.run_directory import write
 from grader.text import clean

@@ -17,13 +17,13 @@ from rich.markup import escape
 from rich.panel import Panel
 
 from grader.errors import UsageError
-from grader.gradescope import harness
-from grader.gradescope.harness import Ran
-from grader.gradescope.tree import Tree
-from grader.gradescope.validate import validate
 from grader.pages.summary import number
+from grader.places.gradescope import harness
+from grader.places.gradescope.harness import Ran
+from grader.places.gradescope.tree import Tree
+from grader.places.gradescope.validate import validate
+from grader.rules.times import parse_time
 from grader.text import clean
-from grader.times import parse_time
 
 NOT_REHEARSED = (
     "Not rehearsed: setup.sh was not run (it needs the network and changes the machine), and there is no limit of "

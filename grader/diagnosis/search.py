@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from grader.catalogue import Catalogue, Item
-from grader.parts import NO, YES, Part, Returned
+from grader.diagnosis.catalogue import Catalogue, Item
+from grader.diagnosis.parts import NO, YES, Part, Returned
 
 WORK = {2: 2_600, 3: 1_000}
 """Sets of two and of three ideas that the search compares before it goes on with single ones only: numbers and not a
@@ -85,7 +86,7 @@ class Search:
         fresh = [item for item in active if not any(other.touched(chosen, item.bit) for other in shown)]
         for size in range(2, room + 1):
             combined = (chosen | more for more in self._combined(fresh, size))
-            yield self._once(part, chosen, str(size), lambda sets=combined: self._tried(sets, part, earlier))
+            yield self._once(part, chosen, str(size), functools.partial(self._tried, combined, part, earlier))
         if not part.dear:
             woken = self._woken(chosen, active, items, part)
             yield self._once(part, chosen, "woken", lambda: self._tried(woken, part, earlier))

@@ -18,12 +18,12 @@ import msgspec
 from grader import assignment as assignments
 from grader.assignment import Assignment
 from grader.errors import GraderError, GraderFault
-from grader.gradescope import attempts, metadata
-from grader.gradescope.metadata import Metadata
-from grader.gradescope.tree import Tree, budget, fault
 from grader.pages.words import load_words
-from grader.policy import Policy
+from grader.places.gradescope import attempts, metadata
+from grader.places.gradescope.metadata import Metadata
+from grader.places.gradescope.tree import Tree, budget, fault
 from grader.results import Report
+from grader.rules.policy import Policy
 
 
 def run(root: Path, name: str, folder: Path, *, floor: str = "B") -> None:
@@ -60,8 +60,8 @@ def _results(root: Path, name: str, tree: Tree, started: float, floor: str) -> d
         print(f"Attempt {attempts.number(known)} is over the limit, so it was not graded: the earlier result stands.")
         return old
     # Only now, so that the fallback is there before the second that this takes.
-    from grader.gradescope.results import Writer
-    from grader.gradescope.staff_log import log
+    from grader.places.gradescope.results import Writer
+    from grader.places.gradescope.staff_log import log
 
     seconds = budget(os.environ.get("TIMEOUT_SECONDS"))
     report = settle(_mark(root, assignment, tree, known, started + seconds, floor), assignment, known)
@@ -76,7 +76,8 @@ def _results(root: Path, name: str, tree: Tree, started: float, floor: str) -> d
 
 
 def _mark(root: Path, assignment: Assignment, tree: Tree, known: Metadata, deadline: float, floor: str) -> Report:
-    from grader import clean_start, secret, single
+    from grader import clean_start, secret
+    from grader.places import single
     from grader.submission import Submission
 
     def identify(submission: Submission) -> Submission:

@@ -13,8 +13,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader import assignment, crashes, forms, signature
+from grader import assignment
 from grader.call import Call
+from grader.diagnosis import crashes, forms, signature
 from grader.entry import Entry, Found, Loaded
 from grader.misconception import Convention, Inputs
 from grader.results import Place

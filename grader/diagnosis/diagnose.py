@@ -18,14 +18,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from grader import crashes
 from grader.call import Call
-from grader.catalogue import Catalogue
+from grader.diagnosis import crashes
+from grader.diagnosis.catalogue import Catalogue
+from grader.diagnosis.parts import YES, Failed, Part, Returned, parts_of
+from grader.diagnosis.search import Search
+from grader.diagnosis.whatif import Bounds, WhatIf
 from grader.misconception import Bank, Inputs, Misconception
-from grader.parts import YES, Failed, Part, Returned, parts_of
 from grader.results import DiagnosisResult
-from grader.search import Search
-from grader.whatif import Bounds, WhatIf
 
 Ask = Callable[[tuple[Any, ...], dict[str, Any]], Call]
 

@@ -24,7 +24,7 @@ else:
 Files = dict[str, bytes]
 """Path in the bundle -> contents."""
 
-PACKAGE = Path(__file__).resolve().parent
+PACKAGE = Path(__file__).resolve().parent.parent
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _PICTURES = {".png", ".svg", ".jpg"}
 _STAFF = {

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from grader.assignment import Late
 from grader.pages.summary import number
 from grader.results import Adjustment
-from grader.times import date_words, in_words, moment, parse_time
+from grader.rules.times import date_words, in_words, moment, parse_time
 
 UNITS = {"hour": timedelta(hours=1), "day": timedelta(days=1)}
 

@@ -9,15 +9,16 @@ from pathlib import Path
 
 import click
 
-from grader import agreement, bundle, secret, staff
+from grader import agreement, secret, staff
 from grader import assignment as assignments
 from grader.assignment import Assignment
 from grader.collect import Check, Checks, collect
 from grader.errors import UsageError
-from grader.gradescope.tree import RESERVE_FRACTION, RESERVE_SECONDS
-from grader.memory import OWN_MB
 from grader.pages.render import environment
 from grader.pages.words import BUILT_IN
+from grader.places import bundle
+from grader.places.gradescope.tree import RESERVE_FRACTION, RESERVE_SECONDS
+from grader.places.memory import OWN_MB
 
 OWN_SECONDS = 45.0
 """Start, checks and reports on half a core, with room for a busy machine."""

@@ -1,0 +1,1 @@
+"""Why an answer is wrong: the contract probe, misconceptions from recorded calls, crashes by kind."""

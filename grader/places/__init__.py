@@ -1,0 +1,1 @@
+"""Where courses run: services that call the grader for one submission at a time."""

@@ -1,0 +1,1 @@
+"""What happens to a score after the checks: lateness, attempts, decisions of staff."""
