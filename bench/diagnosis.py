@@ -262,7 +262,7 @@ def _by_hand(bench: Bench) -> None:
         print(f"      {line}")
 
 
-def main(pairs: int = 400, triples: int = 100) -> None:
+def main(pairs: int = 200, triples: int = 60) -> None:
     """Print the figures."""
     torch.set_num_threads(1)
     bench = Bench()
