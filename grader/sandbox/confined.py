@@ -28,6 +28,8 @@ from grader.sandbox.zygote import Death, Zygote
 from grader.text import clean
 
 KEPT_OUTPUT = 20_000
+KILLED_TRIES = 3
+"""How often an attempt is made again when the child was killed from outside."""
 
 
 class ConfinedSandbox:
@@ -128,11 +130,13 @@ class ConfinedSession:
         """
         spent, printed = self.spent, len(self.printed.text)
         got = attempt()
-        if not isinstance(got, Failure) or got.type != KILLED:
-            return got
-        self.spent = spent
-        del self.printed.text[printed:]
-        return attempt()
+        for _ in range(KILLED_TRIES):
+            if not isinstance(got, Failure) or got.type != KILLED:
+                break
+            self.spent = spent
+            del self.printed.text[printed:]
+            got = attempt()
+        return got
 
     def _load(self) -> Loaded:
         """Start a child and load the submission in it. A death while loading is a Problem of the student's."""

@@ -15,12 +15,26 @@ from grader.sandbox.zygote import Zygote
 FROM_SCRATCH = ["scaled_dot_product_attention", "multi_head_attention_forward", "MultiheadAttention"]
 
 
+@contextlib.contextmanager
+def without_staff() -> Iterator[None]:
+    """A run splits its zygote off before anything of solutions/ is loaded; other tests may have loaded it here."""
+    staff = {name: one for name, one in sys.modules.items() if "/solutions/" in str(getattr(one, "__file__", ""))}
+    path = list(sys.path)
+    for name in staff:
+        del sys.modules[name]
+    sys.path[:] = [folder for folder in path if "/solutions/" not in folder]
+    yield
+    sys.modules.update(staff)
+    sys.path[:] = path
+
+
 @pytest.fixture(scope="session")
 def zygotes() -> Iterator[tuple[Zygote, Zygote]]:
     """One that blocks nothing of the library, and one that blocks its attention. Split off before anything else."""
     if not sys.platform.startswith("linux"):
         pytest.skip("the confinement is Linux's")
-    made = arena.start_zygote(), arena.start_zygote(FROM_SCRATCH)
+    with without_staff():
+        made = arena.start_zygote(), arena.start_zygote(FROM_SCRATCH)
     yield made
     for zygote in made:
         zygote.close()
