@@ -6,6 +6,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,13 @@ from grader import arena
 from grader.sandbox.zygote import Zygote
 
 FROM_SCRATCH = ["scaled_dot_product_attention", "multi_head_attention_forward", "MultiheadAttention"]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Attacks take a minute together: `make test-all` and CI run them, `make test` stays quick."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.slow)
 
 
 @contextlib.contextmanager
