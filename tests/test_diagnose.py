@@ -17,6 +17,7 @@ from bench.answered import answered
 from bench.composites import COMPOSITES
 from grader import assignment, staff
 from grader.call import Call, Failure, Layout
+from grader.diagnosis import whatif
 from grader.diagnosis.diagnose import diagnose
 from grader.errors import AssignmentError
 from grader.misconception import Bank, Misconception, passes
@@ -341,3 +342,11 @@ def test_a_tiny_assignment_needs_one_step_only() -> None:
     assert found.misconceptions == ["tripled"]
     assert found.title == "The number is tripled"
     assert found.evidence.startswith("matches 1 of 1 calls")
+
+
+def test_a_step_may_compute_a_tuple() -> None:
+    """Values of a step are compared part by part, so that an author's step can return several tensors."""
+    pair = (torch.ones(2, 3), torch.zeros(2))
+    assert whatif.same(pair, (torch.ones(2, 3), torch.zeros(2)))
+    assert not whatif.same(pair, (torch.ones(2, 3), torch.ones(2)))
+    assert not whatif.same(pair, (torch.ones(2, 3),))

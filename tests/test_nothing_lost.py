@@ -231,7 +231,8 @@ def test_a_command_that_was_stopped_goes_on_where_it_was(
         running.send_signal(how)
         told, _ = running.communicate(timeout=60)
         if how == signal.SIGINT and running.returncode:
-            assert running.returncode == 1
+            # The interpreter itself ends on the signal as long as it is starting, or when it is already leaving.
+            assert running.returncode in (1, -signal.SIGINT)
             assert "Everything finished is kept" in told
             assert "Traceback" not in told
         gone = time.monotonic() + 10

@@ -260,7 +260,12 @@ def has_nan(value: Tensor) -> bool:
 
 
 def same(left: Any, right: Any, blank: bool = True) -> bool:
-    """The same tensor bit for bit (a NaN is like any other, if there can be any), or equal values of another kind."""
+    """The same tensor bit for bit (a NaN is like any other, if there can be any), or equal values of another kind.
+
+    A step may also compute a tuple of such values.
+    """
+    if isinstance(left, (tuple, list)) and isinstance(right, (tuple, list)):
+        return len(left) == len(right) and all(same(one, other, blank) for one, other in zip(left, right, strict=True))
     if not isinstance(left, Tensor) or not isinstance(right, Tensor):
         return type(left) is type(right) and not isinstance(left, Tensor) and bool(left == right)
     if left.shape != right.shape or left.dtype != right.dtype:
