@@ -34,7 +34,7 @@ _STAFF = {
 """Files of the staff half that the grader looks for by name; the second line only for the audit, but they count in
 the assignment's digest, from which the seeds come."""
 _LEFT_OUT = {"sample_class", SAMPLE_CLASS}
-_CACHES = {"__pycache__", ".ipynb_checkpoints", ".DS_Store"}
+_CACHES = {"__pycache__", ".ipynb_checkpoints", ".DS_Store", ".mypy_cache", ".ruff_cache", ".pytest_cache"}
 
 
 def grader_files() -> Files:
