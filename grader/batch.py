@@ -215,7 +215,7 @@ def write_class(plan: Plan, outcome: Outcome, started: float) -> None:
         plan.out.path / "index.html",
         dashboard.dashboard(_reports(plan, outcome), run, template_dirs=plan.template_dirs),
     )
-    write(plan.out.path / "run.json", msgspec.json.format(msgspec.json.encode(run), indent=1) + b"\n")
+    write(plan.out.path / "run.json", results.encode(run))
 
 
 def _reports(plan: Plan, outcome: Outcome) -> Iterator[Report]:

@@ -39,6 +39,13 @@ AFTER = "_after"
 ANSWER_DEVICE = "answer_device"
 
 
+def fresh(inputs: Inputs) -> Inputs:
+    """The same arguments with tensors of their own, for whoever may write into them."""
+    args, kwargs = inputs
+    copied = tuple(item.clone() if isinstance(item, Tensor) else item for item in args)
+    return copied, {key: item.clone() if isinstance(item, Tensor) else item for key, item in kwargs.items()}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Misconception:
     """One wrong idea."""

@@ -22,7 +22,6 @@ from typing import NoReturn
 
 from grader.errors import GraderFault
 from grader.sandbox.zygote import Zygote, close_all_but
-from grader.submission import Submission
 
 LENGTH = struct.Struct("<I")
 TRIES = 3
@@ -180,9 +179,3 @@ class Pool:
             os.kill(worker.pid, signal.SIGKILL)
         os.waitpid(worker.pid, 0)
         del self.workers[worker.pid]
-
-
-def jobs_of(submissions: Iterable[Submission], encode: Callable[[Submission], bytes]) -> Iterator[Job]:
-    """Submissions as jobs, read only when a marker is free for them."""
-    for submission in submissions:
-        yield Job(submission.id, encode(submission))

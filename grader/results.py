@@ -217,9 +217,9 @@ def total(checks: list[CheckResult], adjustments: list[Adjustment]) -> float:
     return max(0.0, round(raw, 3))
 
 
-def encode(report: Report) -> bytes:
-    """The report as indented JSON bytes ending in a newline."""
-    return msgspec.json.format(msgspec.json.encode(report), indent=1) + b"\n"
+def encode(stored: Report | RunInfo) -> bytes:
+    """What a run stores, as indented JSON bytes ending in a newline."""
+    return msgspec.json.format(msgspec.json.encode(stored), indent=1) + b"\n"
 
 
 def decode(data: bytes) -> Report:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 
 from grader.results import Person, Struct, SubmissionInfo
@@ -15,7 +16,7 @@ class SourceFile(Struct, frozen=True):
     data: bytes
 
 
-class Submission(Struct, frozen=True, kw_only=True):
+class Submission(Struct, frozen=True, kw_only=True, dict=True):
     """The files and the identity of one piece of work. Travels from main to a marker as msgpack."""
 
     id: str
@@ -30,7 +31,7 @@ class Submission(Struct, frozen=True, kw_only=True):
     attempts: int = 0
     """As in SubmissionInfo."""
 
-    @property
+    @functools.cached_property
     def digest(self) -> str:
         """SHA-256 over the sorted paths and contents: the same work has the same digest wherever it lies."""
         digest = hashlib.sha256()

@@ -17,7 +17,7 @@ from grader import assignment
 from grader.call import Call
 from grader.diagnosis import crashes, forms, signature
 from grader.entry import Entry, Found, Loaded
-from grader.misconception import Convention, Inputs
+from grader.misconception import Convention, Inputs, fresh
 from grader.results import Place
 from grader.student import Adapter, where
 
@@ -207,14 +207,13 @@ class _Probe:
         for earlier, got in self.made:
             if _identical(earlier, inputs):
                 return got
-        args, kwargs = inputs
-        got = self.call(tuple(map(_fresh, args)), {key: _fresh(value) for key, value in kwargs.items()})
+        got = self.call(*fresh(inputs))
         self.made.append((inputs, got))
         return got
 
     def _right(self, inputs: Inputs) -> tuple[Tensor, ...]:
-        args, kwargs = inputs
-        answer = self.reference(*map(_fresh, args), **{key: _fresh(value) for key, value in kwargs.items()})
+        args, kwargs = fresh(inputs)
+        answer = self.reference(*args, **kwargs)
         return (answer,) if isinstance(answer, Tensor) else tuple(answer)
 
     def _agrees(self, got: Call, inputs: Inputs, form: forms.Form | None) -> bool:
@@ -247,7 +246,3 @@ def _identical(left: Inputs, right: Inputs) -> bool:
     """The same objects in the same places."""
     pairs = zip((*left[0], *left[1].values()), (*right[0], *right[1].values()), strict=False)
     return len(left[0]) == len(right[0]) and left[1].keys() == right[1].keys() and all(a is b for a, b in pairs)
-
-
-def _fresh(item: Any) -> Any:
-    return item.clone() if isinstance(item, Tensor) else item

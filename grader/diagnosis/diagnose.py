@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from grader.call import Call
 from grader.diagnosis import crashes
@@ -24,7 +23,7 @@ from grader.diagnosis.catalogue import Catalogue
 from grader.diagnosis.parts import YES, Failed, Part, Returned, parts_of
 from grader.diagnosis.search import Search
 from grader.diagnosis.whatif import Bounds, WhatIf
-from grader.misconception import Bank, Inputs, Misconception
+from grader.misconception import Bank, Misconception, fresh
 from grader.results import DiagnosisResult
 
 Ask = Callable[[tuple[Any, ...], dict[str, Any]], Call]
@@ -203,7 +202,7 @@ class _Inquiry:
         assert self.ask is not None
         self.questions.remove(question)
         self.left -= 1
-        args, kwargs = _fresh((question.call.args, question.call.kwargs))
+        args, kwargs = fresh((question.call.args, question.call.kwargs))
         return question.answered(self.ask(args, kwargs), self.bounds)
 
     # --- words ---
@@ -270,9 +269,3 @@ def _order(record: WhatIf) -> tuple[bool, bool, bool, int, bool, int]:
     elements = sum(tensor.numel() for tensor in inputs)
     failed = record.call.failure is not None
     return failed, coarse, record.call.cotangents is not None, len(inputs), lean, elements
-
-
-def _fresh(inputs: Inputs) -> Inputs:
-    args, kwargs = inputs
-    copied = tuple(item.clone() if isinstance(item, Tensor) else item for item in args)
-    return copied, {key: item.clone() if isinstance(item, Tensor) else item for key, item in kwargs.items()}

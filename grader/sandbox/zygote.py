@@ -39,8 +39,6 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     pid: int
     signal: int = 0
     exit: int = 0
-    cpu_seconds: float = 0.0
-    peak_mb: float = 0.0
 
 
 Body = Callable[[socket.socket, int, Options], NoReturn]
@@ -58,8 +56,6 @@ class Death:
     pid: int
     signal: int
     exit: int
-    cpu_seconds: float
-    peak_mb: float
 
 
 class Zygote:
@@ -97,7 +93,7 @@ class Zygote:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
         reply = self._ask(Request(action="reap", pid=pid), [])
-        return Death(pid, reply.signal, reply.exit, reply.cpu_seconds, reply.peak_mb)
+        return Death(pid, reply.signal, reply.exit)
 
     def close(self) -> None:
         """Let the zygote and everything that it forked end, and wait for it if it is this process's own child."""
@@ -182,15 +178,13 @@ def _be_student(control: socket.socket, descriptors: list[int], body: Body, requ
 
 def _reap(pid: int) -> Reply:
     try:
-        _, status, usage = os.wait4(pid, 0)
+        _, status = os.waitpid(pid, 0)
     except ChildProcessError:
         return Reply(pid=pid)
     return Reply(
         pid=pid,
         signal=os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0,
         exit=os.WEXITSTATUS(status) if os.WIFEXITED(status) else 0,
-        cpu_seconds=usage.ru_utime + usage.ru_stime,
-        peak_mb=usage.ru_maxrss / 1024,
     )
 
 
