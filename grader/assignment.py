@@ -46,7 +46,6 @@ class Limits(Struct, frozen=True):
     memory_mb: Count = 1024
     """Address space beyond what the bare interpreter with torch has."""
     output_mb: Count = 16
-    threads: Count = 1
     files: Count = 50
     file_mb: Count = 20
 

@@ -24,8 +24,8 @@ from grader.diagnosis.contract import Verdict
 from grader.errors import GraderError, SandboxError
 from grader.reading import source
 from grader.reading.source import Sources
-from grader.reporting import Circumstances, Reporter
-from grader.results import CheckResult, DiagnosisResult, Report
+from grader.reporting import Circumstances, Reporter, broken_diagnosis
+from grader.results import CheckResult, DiagnosisResult, Flag, Report
 from grader.sandbox.interface import Sandbox, Session
 from grader.staff import Staff
 from grader.student import Student, fits
@@ -92,9 +92,9 @@ class Marker:
                 again = self._checked(checks, whole, other, submission)
                 if any(call.failure is None for call in again[1]):
                     session, verdict, (results, calls) = whole, other, again
-            diagnoses = self._diagnose(results, calls, session, verdict)
+            diagnoses, flags = self._diagnose(results, calls, session, verdict)
         results = self.reporter.explained(results, checks.checks, diagnoses, verdict)
-        report = self.reporter.graded(submission, sources, session, verdict, results, calls, diagnoses)
+        report = self.reporter.graded(submission, sources, session, verdict, results, calls, diagnoses, flags)
         return msgspec.structs.replace(report, seconds=round(time.perf_counter() - started, 4))
 
     def _checked(
@@ -190,6 +190,22 @@ class Marker:
         return self.reporter.check(check, ending, calls[before:], time.perf_counter() - started)
 
     def _diagnose(
+        self, results: list[CheckResult], calls: list[Call], session: Session, verdict: Verdict
+    ) -> tuple[list[DiagnosisResult], list[Flag]]:
+        """What explains the calls, and what staff should know of it.
+
+        A bug of ours in it costs the explanation and not the marks, except where these depend on the explanation.
+        """
+        try:
+            return self._explanations(results, calls, session, verdict), []
+        except GraderError:
+            raise
+        except Exception as error:
+            if self.assignment.settings.partial_credit:
+                raise
+            return [], [broken_diagnosis(error)]
+
+    def _explanations(
         self, results: list[CheckResult], calls: list[Call], session: Session, verdict: Verdict
     ) -> list[DiagnosisResult]:
         """Which known wrong ideas explain the calls; nothing to do for a submission that passed."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import traceback
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -117,8 +118,9 @@ class Reporter:
         results: list[CheckResult],
         calls: list[Call],
         diagnoses: list[DiagnosisResult],
+        flags: list[Flag],
     ) -> Report:
-        """The report of work that was loaded (or tried to be)."""
+        """The report of work that was loaded (or tried to be). `flags`: what came up beside the checks."""
         results = self._spread(results)
         info = submission.info()
         notes = [*info.notes, *sources.notes, *session.loaded.notes]
@@ -140,7 +142,7 @@ class Reporter:
             conventions=[verdict.words] if verdict.words and not verdict.fatal else [],
             translated=verdict.translated,
             adjustments=adjustments,
-            flags=[*_flags(session, calls), *suspicion.flags(sources), *_choices(sources)],
+            flags=[*flags, *_flags(session, calls), *suspicion.flags(sources), *_choices(sources)],
             sources=source.texts(sources, self.assignment.settings),
             output=session.output,
             sandbox=SandboxInfo(level=self.circumstances.level, layers=list(session.layers)),
@@ -214,6 +216,17 @@ class Reporter:
             assignment_digest=self.digest,
             device=self.circumstances.device,
         )
+
+
+def broken_diagnosis(error: Exception) -> Flag:
+    """Staff learn that it is our bug which keeps a submission without an explanation, and where that bug is."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{Path(last.filename).name}, line {last.lineno}, in {last.name}"
+    return Flag(
+        id="diagnosis-broke",
+        message=f"The marks stand, but the grader broke while it looked for what explains them: {type(error).__name__} "
+        f"in {place}: {str(error)[:200]}. No misconception is named. Report it; once it is mended, grade with --fresh.",
+    )
 
 
 def _flags(session: Session, calls: list[Call]) -> list[Flag]:

@@ -67,8 +67,10 @@ def test_sizes(student):
 RIGHT = "def double(x):\n    return x + x\n"
 
 
-def make(root: Path, *, hidden: str = HIDDEN, settings: str = SETTINGS, master: str = MASTER) -> Assignment:
-    """Write the course under `root` and load its assignment."""
+def make(
+    root: Path, *, hidden: str = HIDDEN, settings: str = SETTINGS, master: str = MASTER, misconceptions: str = ""
+) -> Assignment:
+    """Write the course under `root` and load its assignment; with a bank of misconceptions where one is given."""
     public, staff = root / "assignments" / "double", root / "solutions" / "double"
     for folder in (public, staff):
         folder.mkdir(parents=True)
@@ -76,4 +78,6 @@ def make(root: Path, *, hidden: str = HIDDEN, settings: str = SETTINGS, master: 
     (public / "test_double.py").write_text(HIDDEN.replace("reference(x)", "2 * x").replace("reference, ", ""))
     (staff / "double.py").write_text(master)
     (staff / "test_hidden.py").write_text(hidden)
+    if misconceptions:
+        (staff / "misconceptions.py").write_text(misconceptions)
     return assignments.load("double", root)

@@ -16,6 +16,7 @@ from grader.collect import Check
 from grader.diagnosis.contract import Verdict
 from grader.errors import AssignmentError
 from grader.marker import Marker
+from grader.pages.render import Renderer
 from grader.reporting import Circumstances, Reporter
 from grader.results import DiagnosisResult, Report
 from grader.sandbox.fake import FakeSandbox
@@ -229,3 +230,45 @@ def test_a_hint_that_guesses_goes_where_the_cause_is_known(tmp_path: Path) -> No
     assert hints(Verdict(), reports.MASK_LOST) == ["", "about this failure", "guess"]
     assert hints(Verdict(recognised=("swapped",))) == ["", "", ""]
     assert hints(Verdict(recognised=("swapped",), translated=True)) == ["guess", "about this failure", "guess"]
+
+
+BANK = """
+from grader.misconception import Bank, Misconception
+
+
+def y(x, *, factor=2):
+    return x * factor
+
+
+THREE = Misconception(id="three", title="3 times", explanation="", hint="", section="", knobs={"factor": 3})
+BANK = Bank(arguments=("x",), returns=("y",), implementation=(y,), misconceptions=(THREE,))
+"""
+
+
+def broken(*arguments: object, **options: object) -> list[DiagnosisResult]:
+    """A bug of ours."""
+    raise KeyError("knob")
+
+
+def test_a_bug_in_the_diagnosis_costs_the_explanation_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The marks are what the checks gave; staff, and nobody else, read what broke and where."""
+    monkeypatch.setattr("grader.diagnosis.diagnose.diagnose", broken)
+    report = mark(tmp_path, lambda x: x * 3, misconceptions=BANK)
+    assert (report.status, report.score, report.diagnoses) == ("graded", 6, [])
+    (flag,) = [flag for flag in report.flags if flag.id == "diagnosis-broke"]
+    assert "KeyError in test_marker.py, line " in flag.message
+    renderer = Renderer()
+    assert "KeyError" in renderer.html(report, audience="staff")
+    shown = renderer.html(report, audience="student") + renderer.markdown(report, audience="student")
+    assert "KeyError" not in shown
+
+
+def test_a_bug_in_the_diagnosis_is_an_error_where_the_mark_needs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With partial credit for a named slip nobody can say what the mark is."""
+    monkeypatch.setattr("grader.diagnosis.diagnose.diagnose", broken)
+    settings = course.SETTINGS + "[partial_credit.three]\nvalues = 0.5\n"
+    report = mark(tmp_path, lambda x: x * 3, misconceptions=BANK, settings=settings)
+    assert (report.status, report.diagnoses) == ("error", [])
+    assert "KeyError" in report.checks[0].detail
