@@ -17,7 +17,7 @@ import torch
 import grader
 from grader import grades, intake, results
 from grader.assignment import Assignment
-from grader.errors import GraderError, GraderFault
+from grader.errors import GraderError, GraderFault, ReadError
 from grader.grades import Grade
 from grader.pages import dashboard
 from grader.pages.render import Renderer
@@ -72,6 +72,8 @@ class Outcome:
     adjusted: int = 0
     """How many of the kept were given other adjustments."""
     faults: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
+    """What this machine could not read, each in a sentence."""
 
 
 def grade(plan: Plan, markers: AbstractContextManager[Markers], progress: Callable[[Grade | None], None]) -> Outcome:
@@ -109,8 +111,8 @@ def _jobs(plan: Plan, outcome: Outcome, progress: Callable[[Grade | None], None]
     for entry in plan.intake.entries:
         try:
             submission = plan.intake.read(entry)
-        except GraderFault as fault:
-            outcome.faults.append(f"{entry.id}: {fault}")
+        except ReadError as refusal:
+            outcome.unread.append(f"{entry.id}: {refusal}")
             progress(None)
             continue
         old = None if plan.fresh else plan.out.load(submission.id)

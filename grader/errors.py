@@ -3,7 +3,8 @@
 GraderError                 shown as one message, never a traceback
 ├── UsageError              wrong use or configuration: exit status 2
 │   ├── AssignmentError     a half of an assignment is missing or malformed
-│   └── IntakeError         nothing that could be graded was found, or a path can't be read
+│   ├── IntakeError         nothing that could be graded was found
+│   └── ReadError           what was handed in is there, but this machine can't read it: permissions, a failing disk
 └── GraderFault             we failed, not the student: exit status 1
     └── SandboxError        a zygote or a wire broke; the submission is tried again
 
@@ -30,7 +31,11 @@ class AssignmentError(UsageError):
 
 
 class IntakeError(UsageError):
-    """The submissions can't be found or read at all."""
+    """There are no submissions where they should be."""
+
+
+class ReadError(UsageError):
+    """A file or folder is there and can't be read here. Never held against whoever handed it in."""
 
 
 class GraderFault(GraderError):

@@ -15,7 +15,7 @@ from rich.table import Table
 from grader import assignment as assignments
 from grader import batch, clean_start, intake, secret
 from grader.batch import Outcome, Plan
-from grader.errors import GraderFault, UsageError
+from grader.errors import GraderFault, ReadError, UsageError
 from grader.grades import Grade
 from grader.reporting import Circumstances
 from grader.rules import policy as policies
@@ -46,7 +46,10 @@ def grade(
     insecure: bool = False,
     cluster: str = "",
 ) -> None:
-    """Grade and print what came of it. Raises UsageError for wrong use, GraderFault when a check of ours broke."""
+    """Grade and print what came of it.
+
+    Raises UsageError for wrong use, ReadError for what this machine can't read, GraderFault when a check of ours broke.
+    """
     console = _console()
     loaded = assignments.load(assignment, root)
     for path in paths:
@@ -95,8 +98,17 @@ def grade(
         raise GraderFault(
             "The grader itself failed on: "
             + "; ".join(
-                [*outcome.faults, *(f"{one.submission} (a check broke; see its result)" for one in broken)][:10]
+                [
+                    *outcome.faults,
+                    *(f"{one.submission} (a check broke; see its result)" for one in broken),
+                    *outcome.unread,
+                ][:10]
             )
+        )
+    if outcome.unread:
+        raise ReadError(
+            f"Not graded, because this machine can't read it: {'; '.join(outcome.unread[:10])} "
+            "All others are graded. Once that is mended, the same command goes on."
         )
 
 

@@ -283,6 +283,19 @@ CASES = [
         zip_of((PY, CODE), ("Attention.py", CODE)),
         "both Attention.py and attention.py",
     ),
+    Case(
+        "data whose names differ only in case",
+        {f"ada/{PY}": CODE, "ada/w/a": b"1", "ada/w/A": b"2", "ada/W": b"3", f"bob/{PY}": CODE},
+        {"ada": ["W", PY, "w/A", "w/a"], "bob": [PY]},
+        notes={"ada": "w/A and w/a were both read; many computers can't tell these names apart."},
+    ),
+    upload("a zip of data that differs only in case", "hw.zip", {PY: CODE, "a": "1", "A": "2"}, ["A", "a", PY]),
+    upload(
+        "a zip with data twice",
+        "hw.zip",
+        zip_of((PY, CODE), ("a.csv", b"1"), ("a.csv", b"2")),
+        "two files named a.csv",
+    ),
     upload(
         "a zip with two ways of writing an accent",
         "hw.zip",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import json
 import os
 import subprocess
@@ -199,3 +200,27 @@ def test_public_checks_never_pass_for_the_mark(
     assert "not yet" in shown
     assert "should be" in shown
     assert here(monkeypatch, tmp_path, "check", "double", "mine.py", "--strict") == 1
+
+
+def test_a_failing_disk_costs_nobody_a_mark_and_is_exit_status_2(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The student whose file can't be read gets no result; the others are graded, and the file is named."""
+    course.make(tmp_path)
+    for name in ("ada", "bob"):
+        (tmp_path / "work" / name).mkdir(parents=True)
+        (tmp_path / "work" / name / "double.py").write_text(course.RIGHT)
+    file = tmp_path / "work" / "ada" / "double.py"
+    broken, pread = file.stat().st_ino, os.pread
+
+    def failing(descriptor: int, count: int, place: int) -> bytes:
+        if os.fstat(descriptor).st_ino == broken:
+            raise OSError(errno.EIO, "Input/output error")
+        return pread(descriptor, count, place)
+
+    monkeypatch.setattr(os, "pread", failing)
+    assert here(monkeypatch, tmp_path, "grade", "double", "work", "--out", "run") == 2
+    told = capsys.readouterr()
+    assert f"{file} can't be read (Input/output error)" in told.err
+    assert "1 submissions graded" in told.out
+    assert [path.name for path in (tmp_path / "run" / "results").glob("*.json")] == ["bob.json"]

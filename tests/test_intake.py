@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 from grader.assignment import Late, Limits, Settings
 from grader.entry import Entry as Function
-from grader.errors import GraderFault, IntakeError
+from grader.errors import IntakeError, ReadError, UsageError
 from grader.intake import Intake, reading, scan, tars
 from grader.intake.tree import Unreadable
 from grader.intake.wanted import MEGABYTE, Wanted
@@ -195,7 +196,7 @@ def test_paths_that_lead_nowhere(tmp_path: Path) -> None:
     (tmp_path / "loop").symlink_to("loop")
     (tmp_path / "bad.zip").write_bytes(b"PK\3\4")
     for name, words in (("none", "does not exist"), ("loop", "can't be read"), ("bad.zip", "bad.zip is incomplete")):
-        with pytest.raises(IntakeError, match=words):
+        with pytest.raises(UsageError, match=words):
             scan([tmp_path / name], SETTINGS)
     with pytest.raises(IntakeError, match="no source 'moodel'"):
         scan([tmp_path], SETTINGS, source="moodel")
@@ -225,7 +226,7 @@ def test_file_changed_after_the_scan(tmp_path: Path) -> None:
     (tmp_path / "class/bob" / PY).unlink()
     (tmp_path / "class/bob" / PY).symlink_to("/etc/hostname")
     ada, bob = intake.entries
-    with pytest.raises(GraderFault, match="can't be read"):
+    with pytest.raises(ReadError, match="can't be read"):
         intake.read(ada)
     assert "can't be read" in intake.read(bob).problem
 
@@ -241,13 +242,35 @@ def test_what_the_machine_may_not_read_is_no_zero(closed: str) -> None:
         try:
             os.seteuid(65534 if os.geteuid() == 0 else os.geteuid())  # root may read anything
             intake = scan([root], SETTINGS)
-            with pytest.raises(GraderFault, match="Permission denied") as caught:
+            with pytest.raises(ReadError, match="Permission denied") as caught:
                 intake.read(intake.entries[0])
             assert not intake.read(intake.entries[1]).problem
         finally:
             os.seteuid(os.getuid())
             (root / closed).chmod(0o755)
     assert str(root / closed) in str(caught.value)
+
+
+@pytest.mark.parametrize("wrapped", [False, True], ids=["a file", "a zip"])
+def test_a_failing_disk_is_no_damaged_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, wrapped: bool) -> None:
+    """An error of the disk in the middle of a file is told as the disk's, with the path; the others are read."""
+    name = "hw.zip" if wrapped else PY
+    ada: bytes | Tree = {PY: CODE} if wrapped else CODE
+    root = unfold({f"ada/{name}": ada, f"bob/{PY}": CODE}, tmp_path / "class")
+    broken = (root / "ada" / name).stat().st_ino
+    pread = os.pread
+
+    def failing(descriptor: int, count: int, place: int) -> bytes:
+        if os.fstat(descriptor).st_ino == broken:
+            raise OSError(errno.EIO, "Input/output error")
+        return pread(descriptor, count, place)
+
+    monkeypatch.setattr(os, "pread", failing)
+    intake = scan([root], SETTINGS)
+    with pytest.raises(ReadError, match=r"Input/output error.*the disk .*has failed") as caught:
+        intake.read(intake.entries[0])
+    assert str(root / "ada" / name) in str(caught.value)
+    assert not intake.read(intake.entries[1]).problem
 
 
 def test_large_notebook_is_read(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Hashable
 from pathlib import Path
 from typing import BinaryIO
 
-from grader.errors import GraderFault
+from grader.errors import ReadError
 from grader.intake.junk import is_junk_file, is_junk_folder
 from grader.intake.names import DEEPEST, visible
 from grader.intake.tree import Folder, Item, Refused, Unreadable
@@ -25,7 +25,9 @@ SPECIAL = "It is not a regular file (a device, a pipe or a socket). Hand in ordi
 class Positioned(io.RawIOBase):
     """A file that keeps its own place, so that processes which share the descriptor don't disturb each other."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, path: Path) -> None:
+        """`path`: what it is, for a message to staff."""
+        self._path = path
         self._descriptor = descriptor
         self._size = os.fstat(descriptor).st_size
         self._place = 0
@@ -37,11 +39,18 @@ class Positioned(io.RawIOBase):
         return True
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        if hasattr(os, "pread"):
-            data = os.pread(self._descriptor, len(buffer), self._place)
-        else:
-            os.lseek(self._descriptor, self._place, os.SEEK_SET)
-            data = os.read(self._descriptor, len(buffer))
+        """Raises ReadError, which is no OSError: a broken disk must not look like a broken file."""
+        try:
+            if hasattr(os, "pread"):
+                data = os.pread(self._descriptor, len(buffer), self._place)
+            else:
+                os.lseek(self._descriptor, self._place, os.SEEK_SET)
+                data = os.read(self._descriptor, len(buffer))
+        except OSError as error:
+            raise ReadError(
+                f"{visible(str(self._path))} can't be read ({error.strerror}): the disk or network drive that it lies "
+                "on has failed. Copy or download it again to another place."
+            ) from None
         buffer[: len(data)] = data
         self._place += len(data)
         return len(data)
@@ -71,7 +80,7 @@ class Disk:
     def open(self, key: Hashable) -> BinaryIO:
         """A stream of the regular file at the raw names. Raises Unreadable, also for a link anywhere in it.
 
-        Raises GraderFault when this machine refuses: no permission, a failing disk. That is no student's doing.
+        Raises ReadError when this machine refuses: no permission, a failing disk. That is no student's doing.
         """
         assert isinstance(key, tuple)
         try:
@@ -79,7 +88,7 @@ class Disk:
         except OSError as error:
             if error.errno in (None, errno.ELOOP, errno.ENOTDIR):  # it is a link, or no file at all any more
                 raise Unreadable(_words(visible(key[-1]), error)) from None
-            raise GraderFault(_words(str(self._root.joinpath(*key)), error)) from None
+            raise ReadError(_words(str(self._root.joinpath(*key)), error)) from None
 
     def close(self) -> None:
         """Nothing stays open between files."""
@@ -93,14 +102,14 @@ def open_plain(root: Path, names: tuple[str, ...]) -> BinaryIO:
             here = here / name
             if here.is_symlink():
                 raise OSError("a link")
-        return _regular(os.open(here, _PLAIN))
+        return _regular(os.open(here, _PLAIN), root.joinpath(*names))
     folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
     try:
         for name in names[:-1]:
             deeper = os.open(name, os.O_RDONLY | os.O_DIRECTORY | _NOFOLLOW, dir_fd=folder)
             os.close(folder)
             folder = deeper
-        return _regular(os.open(names[-1], _PLAIN, dir_fd=folder))
+        return _regular(os.open(names[-1], _PLAIN, dir_fd=folder), root.joinpath(*names))
     finally:
         os.close(folder)
 
@@ -141,12 +150,12 @@ def _list(path: Path, names: tuple[str, ...], folder: Folder, store: Disk) -> No
                 folder.refused.append(Refused(shown, SPECIAL))
 
 
-def _regular(descriptor: int) -> BinaryIO:
+def _regular(descriptor: int, path: Path) -> BinaryIO:
     """The descriptor as a stream, if it is a regular file."""
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise OSError("not a regular file")
-    return io.BufferedReader(Positioned(descriptor))
+    return io.BufferedReader(Positioned(descriptor, path))
 
 
 def _words(name: str, error: OSError) -> str:

@@ -28,8 +28,10 @@ class Gathering:
         """What had to be left out, each in a sentence."""
         self.left = wanted.most_in_all
         """Bytes that may still be read."""
-        self._paths: dict[str, str] = {}
+        self._paths: set[str] = set()
         self._folders: set[str] = set()
+        self._alike: dict[str, str] = {}
+        """The first path of those that some computer can't tell apart."""
         self._too_big: list[str] = []
 
     @property
@@ -40,10 +42,10 @@ class Gathering:
     def keep(self, path: str, size: int, opened: Callable[[], BinaryIO], item: Item | None = None) -> None:
         """Read one file. What is wrong with it is a note, except with code or a name: then it raises Unreadable."""
         code = self.wanted.code_name(path)
-        if code.lower() != path.lower() and fold(code) in self._paths:
+        if code.lower() != path.lower() and fold(code) in self._alike:
             code = ""  # "attention.py.txt" beside "attention.py" is carried as the text that it is
         most = self.wanted.most_of(code or path)
-        self._claim(path, code or path)
+        self._claim(path, code)
         if size > most:
             self._too_large(path, size, most, code, item)
             return
@@ -87,14 +89,14 @@ class Gathering:
 
     def attempt(self, path: str, step: Callable[[], None]) -> None:
         """Add what an archive holds, in one step. If that fails, and there is code without it, it is left out."""
-        count, paths, folders = len(self.files), dict(self._paths), set(self._folders)
+        count, taken = len(self.files), (set(self._paths), set(self._folders), dict(self._alike))
         try:
             step()
         except Unreadable as reason:
             if not self._has_code(count):
                 raise
             del self.files[count:]
-            self._paths, self._folders = paths, folders
+            self._paths, self._folders, self._alike = taken
             self.notes.append(f"{path} was left out. {reason}")
         beside = {(file.path.rpartition("/")[2], file.data) for file in self.files[:count]}
         packed = self.files[count:]
@@ -112,22 +114,26 @@ class Gathering:
         """Whether there is code among the first so many files."""
         return any(self.wanted.code_name(file.path) for file in self.files[:count])
 
-    def _claim(self, path: str, final: str) -> None:
-        """Note that a path is taken. Raises Unreadable for two that a computer can't tell apart, or for too many."""
-        key = fold(final)
-        if key in self._paths:
-            first = self._paths[key]
+    def _claim(self, path: str, code: str) -> None:
+        """Note that a path is taken, as the code that it is read as. Raises Unreadable when it is taken already, for
+        two pieces of code that a computer can't tell apart, or for too many. Data only has to be found by its name.
+        """
+        final = code or path
+        first = self._alike.setdefault(fold(final), path)
+        if final in self._paths or (code and first != path):
             which = f"two files named {path}"
             if first != path:
                 which = f"both {first} and {path}, which many computers can't tell apart"
             raise Unreadable(
                 f"There are {which}, so it is not clear which one counts. Keep one of them and hand it in again."
             )
-        self._paths[key] = path
-        steps = key.split("/")
+        if first != path:
+            self.notes.append(f"{first} and {path} were both read; many computers can't tell these names apart.")
+        self._paths.add(final)
+        steps = final.split("/")
         above = {"/".join(steps[:depth]) for depth in range(1, len(steps))}
         self._folders |= above
-        if key in self._folders or any(folder in self._paths for folder in above):
+        if final in self._folders or above & self._paths:
             raise Unreadable(f"{path} is the name of a file and of a folder at once. Rename one of them.")
         if len(self._paths) > self.wanted.most_files:
             raise Unreadable(

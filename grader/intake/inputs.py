@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.errors import IntakeError
+from grader.errors import IntakeError, ReadError
 from grader.intake import disk, zips
 from grader.intake.names import stem
 from grader.intake.tree import Folder, Item, Unreadable
@@ -42,7 +42,7 @@ class Input:
 
 
 def open_input(path: Path) -> Input:
-    """The path as a tree. Raises IntakeError when there is nothing, or it can't be read."""
+    """The path as a tree. Raises IntakeError when there is nothing, ReadError when this machine can't read it."""
     try:
         real = path.resolve(strict=True)
         if real.is_dir():
@@ -55,7 +55,7 @@ def open_input(path: Path) -> Input:
         raise IntakeError(f"{path} does not exist. Check the path; the current folder is {Path.cwd()}.") from None
     except (OSError, RuntimeError) as error:  # Python 3.10 raises RuntimeError over a loop of links
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise IntakeError(f"{path} can't be read: {reason}. Check its permissions.") from None
+        raise ReadError(f"{path} can't be read: {reason}. Check the path and its permissions.") from None
     return _file(path, real)
 
 

@@ -36,7 +36,7 @@ class Intake:
     def read(self, entry: Entry) -> Submission:
         """The entry with its contents. What can't be read becomes the submission's `problem`.
 
-        Raises GraderFault when this machine, not the student, keeps it from being read.
+        Raises ReadError when this machine, not the student, keeps it from being read.
         """
         return reading.read(entry, self._wanted)
 

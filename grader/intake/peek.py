@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from grader.errors import ReadError
 from grader.intake.tree import Item, Unreadable
 from grader.intake.zips import DAMAGE
 
@@ -15,7 +16,7 @@ def beginning(item: Item) -> bytes:
     try:
         with item.store.open(item.key) as stream:
             return stream.read(_MOST)
-    except (Unreadable, *DAMAGE):
+    except (Unreadable, ReadError, *DAMAGE):
         return b""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from functools import partial
 
-from grader.errors import GraderFault
+from grader.errors import ReadError
 from grader.intake import tars, zips
 from grader.intake.disk import LINK, SPECIAL
 from grader.intake.entry import Entry
@@ -23,10 +23,10 @@ _LIST_MB = 4
 def read(entry: Entry, wanted: Wanted) -> Submission:
     """The entry with its contents. Never raises for what a student did: that becomes the submission's problem.
 
-    Raises GraderFault when this machine can't read what is there.
+    Raises ReadError when this machine can't read what is there.
     """
     if entry.fault:
-        raise GraderFault(entry.fault)
+        raise ReadError(entry.fault)
     gathering = Gathering(wanted)
     problem = entry.problem
     if not problem:

@@ -30,8 +30,9 @@ _BESIDE = "It lies beside the submissions and belongs to none of them."
 def scan(paths: Sequence[Path], settings: Settings, *, source: str = "auto", roster: Path | None = None) -> Intake:
     """Find the submissions in files, folders and zips. Reads names and small lists only.
 
-    `source`: one of SOURCES; "auto" tells by what is inside. Raises IntakeError: a path that does not exist or
-    can't be read, an unknown source, a roster that can't be read, or nothing that could be a submission.
+    `source`: one of SOURCES; "auto" tells by what is inside. Raises IntakeError: a path that does not exist, an
+    unknown source, a roster that can't be read, or nothing that could be a submission; ReadError: a path that this
+    machine can't read.
     """
     if source not in SOURCES:
         raise IntakeError(f"There is no source {source!r}. There is: {', '.join(SOURCES)}.")
