@@ -34,7 +34,7 @@ def feedback(
     renderer = Renderer(folders, language=language)
     name = FEEDBACK if audience == "students" else "staff"
     reader: Literal["student", "staff"] = "student" if audience == "students" else "staff"
-    (run / name).mkdir(exist_ok=True)
+    directory.make(name)
     count = 0
     for report in directory.reports():
         count += 1

@@ -11,11 +11,12 @@ from pathlib import Path
 import msgspec
 
 from grader.errors import UsageError
-from grader.results import Report, RunInfo, decode
+from grader.results import SCHEMA, Report, RunInfo, decode
 
 RESULTS, FEEDBACK = "results", "feedback"
 DRAFT = ".part"
 """Ending of a file that is being written: unlike any that is read."""
+_MOVE = "Move it away or delete it, if nobody needs it; then give the same command again."
 
 
 def write(path: Path, data: bytes | str) -> None:
@@ -28,8 +29,10 @@ def write(path: Path, data: bytes | str) -> None:
     except OSError as error:
         with contextlib.suppress(OSError):
             draft.unlink()
+        if path.is_dir():
+            raise UsageError(f"{path} is a folder, and a file has to be written there. {_MOVE}") from None
         raise UsageError(
-            f"{path} can't be written: {error.strerror}. Free some space or choose another folder with --out; "
+            f"{path} can't be written: {error.strerror}. Free some space or choose another place; "
             "the same command goes on where it stopped."
         ) from None
 
@@ -42,13 +45,18 @@ class RunDirectory:
 
     def create(self) -> None:
         """Make the folders. Raises UsageError when that is refused."""
+        self.make(RESULTS)
+        self.make(FEEDBACK)
+
+    def make(self, name: str) -> None:
+        """Make one of its folders, if it is not there. Raises UsageError when that is refused."""
+        folder = self.path / name
         try:
-            for name in (RESULTS, FEEDBACK):
-                (self.path / name).mkdir(parents=True, exist_ok=True)
+            folder.mkdir(parents=True, exist_ok=True)
+        except FileExistsError:
+            raise UsageError(f"{folder} is a file, and a folder has to be there. {_MOVE}") from None
         except OSError as error:
-            raise UsageError(
-                f"{self.path} can't be made: {error.strerror}. Choose another folder with --out."
-            ) from None
+            raise UsageError(f"{folder} can't be made: {error.strerror}. Choose another folder with --out.") from None
 
     def result(self, submission: str) -> Path:
         return self.path / RESULTS / f"{submission}.json"
@@ -73,25 +81,42 @@ class RunDirectory:
         return sorted(path.name.removesuffix(".json") for path in (self.path / RESULTS).glob("[!.]*.json"))
 
     def reports(self) -> Iterator[Report]:
-        """Every stored report in the order of their ids. Raises UsageError naming a file that can't be read."""
-        for path in sorted((self.path / RESULTS).glob("[!.]*.json")):
-            try:
-                yield decode(path.read_bytes())
-            except (OSError, msgspec.DecodeError) as error:
-                raise UsageError(f"{path} can't be read: {error}. Delete it and grade again.") from None
+        """Every stored report in the order of their ids. Raises UsageError as `read`."""
+        return map(self.read, self.submissions())
+
+    def read(self, submission: str) -> Report:
+        """The stored report. Raises UsageError naming the file that can't be read."""
+        path = self.result(submission)
+        try:
+            report = decode(path.read_bytes())
+            if report.schema == SCHEMA:
+                return report
+            reason = f"it has schema {report.schema}, and this version of the grader reads {SCHEMA}"
+        except IsADirectoryError:
+            raise UsageError(f"{path} is a folder, and a result should be a file. {_MOVE}") from None
+        except OSError as error:
+            raise UsageError(f"{path} can't be read: {error.strerror}.") from None
+        except msgspec.DecodeError as error:
+            reason = f"it is damaged, or another version of the grader wrote it ({error})"
+        raise UsageError(f"{path} can't be used: {reason}. Delete it and grade again.")
 
     def info(self) -> RunInfo:
         """What the run was. Raises UsageError when `path` is no run directory."""
         path = self.path / "run.json"
         try:
             return msgspec.json.decode(path.read_bytes(), type=RunInfo)
+        except PermissionError as error:
+            raise UsageError(f"{path} can't be read: {error.strerror}.") from None
         except OSError:
             raise UsageError(
                 f"{self.path} is not a run directory: there is no run.json in it. Give the folder that "
                 "`grader grade` wrote: the one named by --out, or else runs/ASSIGNMENT."
             ) from None
         except msgspec.DecodeError as error:
-            raise UsageError(f"{path} can't be read: {error}.") from None
+            raise UsageError(
+                f"{path} can't be used: it is damaged, or another version of the grader wrote it ({error}). "
+                "Grade again into this folder; results that still hold are kept."
+            ) from None
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:

@@ -7,6 +7,8 @@ builds should know that it lies there.
 from __future__ import annotations
 
 import ast
+import io
+import shutil
 import sys
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -15,6 +17,7 @@ from pathlib import Path
 from grader.assignment import SAMPLE_CLASS, SETTINGS, Assignment
 from grader.errors import UsageError
 from grader.pages.words import BUILT_IN
+from grader.run_directory import write
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -77,17 +80,39 @@ def staff_half(assignment: Assignment, include: Iterable[Path] = ()) -> Files:
 def write_zip(path: Path, files: Files, executable: Iterable[str] = ()) -> None:
     """A zip of the files. The same files give the same bytes. Raises UsageError when it can't be written."""
     runs = set(executable)
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name, data in sorted(files.items()):
+            info = zipfile.ZipInfo(name, _EPOCH)
+            info.create_system = 3  # Unix, wherever this runs, so that the mode below holds
+            info.compress_type = zipfile.ZIP_DEFLATED
+            info.external_attr = (0o100755 if name in runs else 0o100644) << 16
+            archive.writestr(info, data)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-            for name, data in sorted(files.items()):
-                info = zipfile.ZipInfo(name, _EPOCH)
-                info.create_system = 3  # Unix, wherever this runs, so that the mode below holds
-                info.compress_type = zipfile.ZIP_DEFLATED
-                info.external_attr = (0o100755 if name in runs else 0o100644) << 16
-                archive.writestr(info, data)
     except OSError as error:
-        raise UsageError(f"{path} can't be written: {error.strerror}. Choose another place with -o.") from None
+        raise _unwritable(path.parent, error) from None
+    write(path, packed.getvalue())
+
+
+def write_folder(folder: Path, files: Files, executable: Iterable[str] = ()) -> None:
+    """The files in a new folder. Raises UsageError when it exists or can't be written; then nothing of it is left."""
+    if folder.exists():
+        raise UsageError(f"{folder} exists already. Remove it, or name another folder with -o.")
+    runs = set(executable)
+    try:
+        for name, data in files.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+            path.chmod(0o755 if name in runs else 0o644)
+    except OSError as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise _unwritable(folder, error) from None
+
+
+def _unwritable(path: Path, error: OSError) -> UsageError:
+    return UsageError(f"{path} can't be written: {error.strerror}. Free some space or name another place with -o.")
 
 
 def _half(folder: Path, known: set[str], suffixes: set[str], below: str, include: Iterable[Path]) -> Files:

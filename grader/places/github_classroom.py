@@ -19,7 +19,6 @@ from grader import assignment as assignments
 from grader import staff
 from grader.assignment import SETTINGS, Assignment
 from grader.collect import Checks, collect
-from grader.errors import UsageError
 from grader.pages.render import Renderer, environment
 from grader.pages.summary import number
 from grader.pages.words import BUILT_IN
@@ -42,12 +41,7 @@ def build(root: Path, name: str, output: Path | None, *, torch_index: str = "", 
     """
     assignment = assignments.load(name, root)
     target = output or root / "build" / f"github-{name}"
-    if target.exists():
-        raise UsageError(f"{target} exists already. Remove it, or name another folder with -o.")
-    for path, data in contents(assignment, torch_index=torch_index, include=include).items():
-        file = target / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(data)
+    bundle.write_folder(target, contents(assignment, torch_index=torch_index, include=include))
     return target
 
 

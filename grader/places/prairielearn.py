@@ -17,7 +17,6 @@ from typing import Any
 from grader import assignment as assignments
 from grader import clean_start, secret
 from grader.assignment import Assignment
-from grader.errors import UsageError
 from grader.pages.check_view import count_words
 from grader.pages.heatmap import figure, grid
 from grader.pages.render import environment
@@ -146,13 +145,8 @@ def build(root: Path, name: str, output: Path | None, *, torch_index: str = "", 
     """
     assignment = assignments.load(name, root)
     target = output or root / "build" / f"prairielearn-{name}"
-    if target.exists():
-        raise UsageError(f"{target} exists already. Remove it, or name another folder with -o.")
-    for path, data in contents(root, assignment, torch_index=torch_index, include=include).items():
-        file = target / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(data)
-        file.chmod(0o755 if path.endswith("run.sh") else 0o644)
+    files = contents(root, assignment, torch_index=torch_index, include=include)
+    bundle.write_folder(target, files, executable=[path for path in files if path.endswith("run.sh")])
     return target
 
 

@@ -6,6 +6,7 @@ Facts from Gradescope's documentation and from copies of its harness (0.15); not
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import shutil
@@ -60,6 +61,8 @@ def unpack(archive: Path, tree: Tree) -> list[str]:
                     problems.append(f"There is no {script} at the root of the zip: zip the files, not their folder.")
             opened.extractall(source)
     except (OSError, zipfile.BadZipFile) as error:
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise UsageError(f"{source} can't be written: {error.strerror}. Free some space there.") from None
         raise UsageError(f"{archive} can't be read as a zip: {error}. Make it with: grader gradescope build") from None
     for script in SCRIPTS:
         path = source / script

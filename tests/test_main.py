@@ -1,0 +1,92 @@
+"""Whatever the machine refuses, the command ends with one message and the right exit status, never with a traceback."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from grader import __main__ as entry
+
+COMMAND = [sys.executable, "-m", "grader"]
+QUICK = (["schema"], ["--help"], ["gradescope", "build", "--help"])
+
+
+def stopped(error: OSError, monkeypatch: pytest.MonkeyPatch) -> int:
+    """The exit status of a command that runs into the error."""
+
+    def cli(*, standalone_mode: bool) -> None:
+        raise error
+
+    monkeypatch.setattr("grader.cli.cli", cli)
+    with Path(os.devnull).open("w") as stdout:  # what ends a command also closes the place that it printed to
+        monkeypatch.setattr(sys, "stdout", stdout)
+        with pytest.raises(SystemExit) as ended:
+            entry.main()
+    return int(ended.value.code or 0)
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device", "/data/x"), "/data/x: No space left on device. Free some"),
+        (OSError(errno.ENOSPC, "No space left on device"), "TMPDIR names another folder): No space left"),
+        (OSError(errno.EDQUOT, "Disk quota exceeded"), "Disk quota exceeded. Free some space"),
+        (FileNotFoundError(errno.ENOENT, "No usable temporary directory found"), "or set TMPDIR to another"),
+        (PermissionError(errno.EACCES, "Permission denied", "/data/x"), "/data/x: Permission denied. Look at the perm"),
+        (OSError(errno.EIO, "Input/output error", "/data/x"), "whether the disk is in order"),
+    ],
+)
+def test_what_the_machine_refuses_is_one_message(
+    error: OSError, words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It says what was refused, where, and how to mend it; the exit status is 2."""
+    assert stopped(error, monkeypatch) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("grader: ")
+    assert words in told
+    assert len(told.splitlines()) == 1
+
+
+def test_an_error_that_nobody_can_mend_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bug of ours that shows as an error of the system is not dressed up as the machine's fault."""
+    with pytest.raises(FileNotFoundError):
+        stopped(FileNotFoundError(errno.ENOENT, "No such file or directory", "x"), monkeypatch)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
+@pytest.mark.parametrize("arguments", QUICK, ids=" ".join)
+def test_a_full_disk_below_the_output_is_told(arguments: list[str]) -> None:
+    """`grader ... > file` on a full disk."""
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([*COMMAND, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == (
+        "grader: What is printed can't be written: No space left on device. "
+        "Free some space there, or choose another place.\n"
+    )
+
+
+@pytest.mark.parametrize("arguments", QUICK, ids=" ".join)
+def test_a_reader_that_has_had_enough_ends_it_quietly(arguments: list[str]) -> None:
+    """`grader ... | head -1`."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([*COMMAND, *arguments], stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("closed", "status"), [(">&-", 0), ("<&- >&- 2>&-", 0), ("<&- >&- 2>&- nothing", 2)], ids=["one", "all", "wrong"]
+)
+def test_streams_may_be_closed_from_the_start(closed: str, status: int) -> None:
+    """As under some schedulers: nothing can be told, and the exit status is what it always is."""
+    done = subprocess.run(
+        ["/bin/sh", "-c", f'"{sys.executable}" -m grader schema {closed}'], check=False, capture_output=True
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (status, b"", b"")
