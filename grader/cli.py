@@ -12,6 +12,7 @@ from grader import cli_services as services
 
 ROOT = Path(__file__).resolve().parent.parent
 PATHS = click.Path(path_type=Path)
+JOBS = click.IntRange(min=1, max=256)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -35,7 +36,7 @@ def cli(context: click.Context, root: Path) -> None:
 @click.option("--out", type=PATHS, default=None, help="The run directory.  [default: runs/ASSIGNMENT]")
 @click.option(
     "--jobs",
-    type=click.IntRange(min=1),
+    type=JOBS,
     default=None,
     help="Markers side by side.  [default: the cores that are available]",
 )
@@ -136,7 +137,7 @@ def replay(root: Path, /, run: Path, submission: str, check: str, paths: tuple[P
 
 @cli.command()
 @click.argument("assignment")
-@click.option("--jobs", type=click.IntRange(min=1), default=None, help="Processes.  [default: the available cores]")
+@click.option("--jobs", type=JOBS, default=None, help="Processes.  [default: the available cores]")
 @click.option("--html", type=PATHS, default=None, help="Write the findings as a page, too.")
 @click.pass_obj
 def audit(root: Path, /, assignment: str, jobs: int | None, html: Path | None) -> None:

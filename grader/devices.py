@@ -1,4 +1,4 @@
-"""Which accelerator the GPU checks run on, and how a real one is set up.
+"""What there is to compute on: which accelerator the GPU checks run on and how a real one is set up, how many cores.
 
 CUDA must not be started in a process that forks. So the main process looks for an accelerator through a short-lived
 process of its own, and only the student's process starts it. Where there is none, the emulated one stands in
@@ -30,6 +30,11 @@ module = torch.get_device_module(kind)
 name = module.get_device_name(0) if hasattr(module, "get_device_name") else kind.upper()
 print(f"{kind}:0|{name}")
 """
+
+
+def cores() -> int:
+    """How many processors this process may use, which may be fewer than the machine has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass(frozen=True)

@@ -82,9 +82,9 @@ def _machine() -> Iterable[str]:
     yield f"Python {platform.python_version()} in {sys.prefix}"
     found = devices.detect()
     yield f"GPU checks run on: {found.label}" + (f" ({found.reason})" if found.reason else "")
-    pages, size = os.sysconf("SC_PHYS_PAGES"), resource.getpagesize()
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    yield f"{platform.system()} {platform.release()} on {platform.machine()}, {cores} cores, {pages * size >> 30} GB"
+    gigabytes = os.sysconf("SC_PHYS_PAGES") * resource.getpagesize() >> 30
+    system = f"{platform.system()} {platform.release()} on {platform.machine()}"
+    yield f"{system}, {devices.cores()} cores, {gigabytes} GB"
 
 
 # --- the matrix: what each layer buys ---

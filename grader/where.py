@@ -3,7 +3,6 @@ when nothing that student code descends from can still inherit it."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from typing import Literal
 
 import torch
 
-from grader import batch
+from grader import batch, devices
 from grader.assignment import Assignment
 from grader.batch import Markers, Plan
 from grader.cluster import parcel
@@ -56,7 +55,7 @@ def at_home(assignment: Assignment, device: str, floor: str, keep: Callable[[], 
             base.device,
             base.real,
             str(torch.__version__),
-            len(os.sched_getaffinity(0)),
+            devices.cores(),
             lambda plan: batch.here(plan, base.root),
         )
 

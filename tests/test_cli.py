@@ -139,6 +139,8 @@ WRONG = {
     "a folder that is no run": (("feedback", "empty"), "no run.json in it. Give the folder that `grader grade` wrote"),
     "a due date that is none": (("check", "late", "x.py"), "late.due: 'tomorrow' is not a time"),
     "an unknown format": (("grade", "double", "work", "--from", "floppy"), "floppy"),
+    "no marker at all": (("grade", "double", "work", "--jobs", "0"), "0 is not in the range 1<=x<=256"),
+    "more markers than any machine has": (("audit", "double", "--jobs", "10000000"), "not in the range 1<=x<=256"),
     "a file that is not there": (("check", "double", "missing.py"), "not a file"),
 }
 

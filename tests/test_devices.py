@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import subprocess
 from typing import Any
 
@@ -60,3 +61,15 @@ def test_settings_are_pinned_and_recorded() -> None:
         assert record["tf32"] == "off"
     finally:
         torch.backends.cudnn.allow_tf32, torch.backends.cudnn.deterministic = before
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system binds no process to a processor")
+def test_only_the_cores_that_may_be_used_are_counted() -> None:
+    """Under `taskset` or in a small container there are as many markers as processors, not as the machine has."""
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(allowed)})
+    try:
+        assert devices.cores() == 1
+    finally:
+        os.sched_setaffinity(0, allowed)
+    assert devices.cores() == len(allowed)

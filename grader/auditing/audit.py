@@ -10,7 +10,6 @@ Runs trusted code of ours in this process and its forks, through the in-process 
 from __future__ import annotations
 
 import multiprocessing
-import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from multiprocessing.connection import Connection
 
 import torch
 
-from grader import staff
+from grader import devices, staff
 from grader.assignment import Assignment
 from grader.auditing.candidates import pairs, singles
 from grader.auditing.trials import CheckInfo, Gauge, Outcome, Share, Trials
@@ -88,7 +87,7 @@ def audit(assignment: Assignment, *, jobs: int | None = None) -> Audit:
     loaded = staff.load(assignment)
     listed = read_listed(assignment)
     one, two = singles(assignment, loaded), list(pairs(loaded.bank))
-    count = jobs or _cores()
+    count = min(jobs or devices.cores(), len(one))
 
     def first(number: int) -> Share:
         return Trials(assignment, loaded, one[number::count]).run()
@@ -165,10 +164,6 @@ def _margins(checks: Sequence[CheckInfo], shares: Sequence[Share]) -> list[Margi
     position = {check.id: index for index, check in enumerate(checks)}
     keys = sorted(merged, key=lambda key: (position[key[0]], key[1]))
     return [Margin(check, what, merged[check, what]) for check, what in keys]
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 def _in_forks(share: Callable[[int], Share], count: int) -> list[Share]:
