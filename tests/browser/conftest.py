@@ -13,6 +13,7 @@ import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -20,9 +21,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import reports
 from driver import Browser, missing
 
+from grader.compare_report import show
 from grader.pages.dashboard import dashboard
 from grader.pages.render import Renderer
 from grader.pages.summary import Audience
+from grader.results import Report, encode
+from grader.run_directory import RunDirectory, write
 
 AXE = "axe-core@4.14.1"
 AXE_SHA512 = "FHfa+lmNjQZfJz1q8wKqIDwC6DExcHt/pkjNQb09a3NPjCKg2rhu5qb2S4r76ASyFNNtuFooJpZe37OgudVGtQ=="
@@ -78,7 +82,7 @@ def axe() -> str:
 
 @pytest.fixture(scope="session")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run's pages: index.html, large.html (2,000 students), empty.html and feedback/."""
+    """A run's pages: index.html, large.html (2,000 students), empty.html, compare.html and feedback/."""
     folder = tmp_path_factory.mktemp("run")
     (folder / "feedback").mkdir()
     renderer = Renderer()
@@ -93,4 +97,18 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "index.html").write_text(dashboard(made, reports.run_info(len(made))), encoding="utf-8")
     (folder / "large.html").write_text(dashboard(reports.a_class(2000), reports.run_info(2000)), encoding="utf-8")
     (folder / "empty.html").write_text(dashboard([], reports.run_info(0)), encoding="utf-8")
+    before, after = (folder / name for name in ("before", "after"))
+    write_run(before, made)
+    changed = zip(made, [*made[1:], made[0]], strict=True)  # everybody gets the results of the next
+    write_run(after, [msgspec.structs.replace(other, submission=one.submission) for one, other in changed])
+    show(before, after, html_file=folder / "compare.html")
     return folder
+
+
+def write_run(folder: Path, made: list[Report]) -> None:
+    """A run directory with these results."""
+    run = RunDirectory(folder)
+    run.create()
+    write(folder / "run.json", encode(reports.run_info(len(made))))
+    for report in made:
+        write(run.result(report.submission.id), encode(report))

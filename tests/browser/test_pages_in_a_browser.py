@@ -16,7 +16,7 @@ REPORTS = [
     for name in ("right", "wrong", "crashed", "unread", "fault", "hostile")
     for who in ("student", "staff")
 ]
-PAGES = [*REPORTS, "index", "large", "empty"]
+PAGES = [*REPORTS, "index", "large", "empty", "compare"]
 A4_LANDSCAPE = 1031
 """Its width in pixels, less 12 mm on both sides."""
 ROWS = "return [...document.querySelectorAll('.students tbody tr')]"
@@ -50,7 +50,16 @@ def test_a_page_opens_quietly_at_any_width(browser: Browser, pages: Path, name: 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize(
     "name",
-    ["right-student", "wrong-staff", "crashed-student", "unread-student", "fault-staff", "hostile-staff", "index"],
+    [
+        "right-student",
+        "wrong-staff",
+        "crashed-student",
+        "unread-student",
+        "fault-staff",
+        "hostile-staff",
+        "index",
+        "compare",
+    ],
 )
 def test_axe_finds_nothing_serious(browser: Browser, pages: Path, axe: str, name: str, dark: bool) -> None:
     """Contrast, names, roles, order of headings: for everything, also what is folded."""
@@ -79,6 +88,9 @@ def test_hostile_text_stays_text(browser: Browser, pages: Path) -> None:
         assert seen == 0
         assert '<script>alert("x")</script>' in browser.run("return document.body.innerText")
         assert "<script>" in browser.run("return document.title")
+    browser.open(pages / "compare.html")
+    assert browser.run("return document.querySelectorAll('script, img, iframe, form, [onerror]').length") == 0
+    assert "<script>" in browser.run("return document.body.innerText")
     browser.open(pages / "index.html")
     assert browser.run("return document.querySelectorAll('img, iframe, form, main script').length") == 0
     assert browser.run("return document.scripts.length") == 2
