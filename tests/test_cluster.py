@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -87,8 +88,10 @@ def test_a_package_that_is_not_what_was_sent_is_refused(
         parcel.unpack(Package(files, "0" * 64, b"", Policy()), Terms("double", settings, "cpu", "B"), tmp_path)
 
 
-def test_a_host_that_nobody_asks_any_more_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A command that was killed leaves its hosts without work: they give up by themselves."""
+def test_a_host_that_nobody_asks_any_more_ends(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A command that was killed leaves its hosts without work: they give up by themselves, and the log says so."""
     from grader.cluster import host
 
     monkeypatch.setattr(host, "IDLE_SECONDS", 0.05)
@@ -98,6 +101,37 @@ def test_a_host_that_nobody_asks_any_more_ends(monkeypatch: pytest.MonkeyPatch) 
         jobs = host._jobs(Channel(theirs))
         assert next(jobs).message == b"work"
         assert list(jobs) == []
+    assert "had nothing to do for 0 minutes and ends. Nothing is lost" in capsys.readouterr().err
+
+
+class FakeHost:
+    """A host that marks at once; `ended` ones have given up."""
+
+    def __init__(self, *terms: object, ended: bool = False) -> None:
+        self.ended = ended
+        self.closed = False
+
+    def mark(self, message: bytes) -> bytes | None:
+        return None if self.ended else b"pages of " + message
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@needs_dask
+def test_a_run_that_rested_long_loses_no_submission(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When every warm host has given up meanwhile, the next submission starts a new one, and it is not a fault."""
+    from grader.cluster import worker
+
+    monkeypatch.setattr(worker, "Host", FakeHost)
+    terms = Terms("double", assignments.load("double", root).settings, "emulated", "B")
+    hosts = worker.Hosts("run", terms, packed(root), 1.0)
+    hosts.setup(SimpleNamespace(address="tcp://here:1", local_directory=""))  # type: ignore[arg-type]
+    old = [FakeHost(ended=True) for _ in range(8)]
+    hosts.idle += old  # type: ignore[arg-type]
+    assert hosts.mark(b"ada") == b"pages of ada"
+    assert all(host.closed for host in old)
+    assert [host.ended for host in hosts.idle] == [False]
 
 
 @needs_dask

@@ -32,6 +32,10 @@ from grader.results import Report, encode
 from grader.serving import Service
 
 IDLE_SECONDS = 900.0
+IDLE = (
+    "grader: This marking process has had nothing to do for {minutes:.0f} minutes and ends. Nothing is lost: if the "
+    "run goes on, the next submission starts a new one."
+)
 
 
 def main(descriptor: int, folder: Path) -> None:
@@ -105,6 +109,7 @@ def _jobs(channel: Channel) -> Iterator[Job]:
         try:
             message = channel.receive()
         except TimeoutError:
+            print(IDLE.format(minutes=IDLE_SECONDS / 60), file=sys.stderr, flush=True)
             return
         if message is None:
             return

@@ -60,6 +60,11 @@ class Host:
             raise
         ours.settimeout(patience)
 
+    @property
+    def ended(self) -> bool:
+        """Whether the process is gone: it ends by itself when it has had nothing to do for long."""
+        return self.process.poll() is not None
+
     def mark(self, message: bytes) -> bytes | None:
         """The encoded Pages of an encoded Submission; None when the process has died or is stuck."""
         try:
@@ -134,13 +139,19 @@ class Hosts(WorkerPlugin):
         return parcel.encode(Pages(fault="The marking process died each time."))
 
     def _take(self) -> Host:
+        """A warm host that lives, or else a new one: those that ended while nothing came cost a submission no try."""
         with self.lock:
             if self.closed:
                 raise GraderFault(ENDED)
+            gone = [host for host in self.idle if host.ended]
+            self.idle = [host for host in self.idle if host not in gone]
             host = self.idle.pop() if self.idle else None
             if host is not None:
                 self.busy.add(host)
-                return host
+        for old in gone:
+            old.close()
+        if host is not None:
+            return host
         host = Host(self.terms, self.package, self.patience, self.scratch)
         with self.lock:
             self.busy.add(host)
