@@ -33,7 +33,6 @@ from grader.misconception import Bank
 from grader.results import DiagnosisResult
 from grader.sandbox import accelerator
 from grader.sandbox.fake import FakeSession
-from grader.student import Student
 
 Function = Callable[..., Any]
 SEED = 20
@@ -81,8 +80,7 @@ class Bench:
                 session = FakeSession(function)
                 for number, check in enumerate(checks.checks):
                     torch.manual_seed(SEED + number)
-                    entry = self.assignment.settings.entry
-                    checks.run(check, Student(session, entry, device=check.device, check=check.id, calls=calls))
+                    checks.run(check, check.student(session, self.assignment.settings, calls))
                 found.append(calls)
 
         collect(self.assignment.hidden_checks, Checks(self.staff.in_double, work))

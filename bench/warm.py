@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from bench.measure import ROOT, copies, cost, grade, machine, right_answer, say
 from grader import assignment as assignments
 from grader import staff
-from grader.call import Call
+from grader.call import Call, Invocation
 from grader.ground import ground
 from grader.marker import Marker
 from grader.pages.render import Renderer
@@ -21,7 +21,7 @@ from grader.reading import source
 from grader.reading.source import Sources
 from grader.reporting import Circumstances
 from grader.results import Report
-from grader.sandbox.confined import ConfinedSandbox
+from grader.sandbox.confined import ConfinedSandbox, ConfinedSession
 from grader.sandbox.zygote import Zygote
 from grader.submission import SourceFile, Submission
 
@@ -40,21 +40,21 @@ class Parts:
 
 
 class Recording(ConfinedSandbox):
-    """Keeps the arguments of every call, to make the same ones again without any check."""
+    """Keeps every request, to make the same calls again without any check."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.made: list[tuple[tuple[Any, ...], dict[str, Any], dict[str, Any]]] = []
+        self.made: list[Sequence[Invocation]] = []
 
-    def open(self, sources: Sources) -> Any:
-        session = super().open(sources)
-        call = session.call
+    def open(self, sources: Sources, *, whole: bool = False) -> ConfinedSession:
+        session = super().open(sources, whole=whole)
+        calls = session.calls
 
-        def recorded(args: tuple[Any, ...], kwargs: dict[str, Any], **options: Any) -> Call:
-            self.made.append((args, kwargs, options))
-            return call(args, kwargs, **options)
+        def recorded(asked: Sequence[Invocation]) -> list[Call]:
+            self.made.append(asked)
+            return calls(asked)
 
-        session.call = recorded  # type: ignore[method-assign]
+        session.calls = recorded  # type: ignore[method-assign]
         return session
 
 
@@ -99,8 +99,8 @@ def measure_parts() -> Parts:
 
         def floor() -> None:
             session = plain.open(sources)
-            for args, kwargs, options in made:
-                session.call(args, kwargs, **options)
+            for asked in made:
+                session.calls(asked)
             session.close()
 
         def render() -> None:

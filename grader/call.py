@@ -1,4 +1,4 @@
-"""What one invocation of the student's function gave: data, never an object of the student's."""
+"""One invocation of the student's function and what it gave: data, never an object of the student's."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from torch import Tensor
 
+from grader.errors import GraderFault
 from grader.results import Place
 
 
@@ -34,39 +35,19 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class Layout:
-    """How a tensor is laid out, beside its bytes."""
-
-    device: str
-    strides: tuple[int, ...]
-    requires_grad: bool
-
-
-@dataclass(frozen=True)
-class Call:
-    """One recorded invocation of the student's function. All tensors are plain CPU tensors of ours."""
+class Invocation:
+    """What is asked of the student's process: the function on copies of these arguments."""
 
     args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-    device: str
+    kwargs: dict[str, Any] = field(default_factory=dict)
+    device: str = "cpu"
     """"cpu" or "gpu"."""
-    output: Any = None
-    """Tree of tensors, numbers, strings, None, lists, tuples, dicts and Foreign; None when it failed."""
-    failure: Failure | None = None
-    after: tuple[Tensor, ...] = ()
-    """The tensors among args and kwargs as the call left them, in the order they were sent."""
-    gradients: tuple[Tensor | None, ...] | None = None
-    """For a vjp: the gradient of each floating tensor that was sent, in order."""
-    layouts: tuple[Layout, ...] = ()
-    """Of the output's tensors, in order."""
-    ops: dict[str, int] = field(default_factory=dict)
-    """How often each operator ran, as the child reports it: advisory."""
-    largest: int = 0
-    """Elements of the largest tensor that an operator made, as the child reports it: advisory."""
-    check: str = ""
-    case: str = ""
     cotangents: tuple[Tensor, ...] | None = None
-    seconds: float = 0.0
+    """With them: forward, backward, and the gradients."""
+    watched: bool = False
+    """Whether the operators that run are counted, which costs half as much again as the call."""
+    function: str = ""
+    """Another function than the assignment's."""
 
     @property
     def inputs(self) -> list[Tensor]:
@@ -82,3 +63,60 @@ class Call:
             elif isinstance(item, dict):
                 stack.extend(reversed(item.values()))
         return found
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a tensor is laid out, beside its bytes."""
+
+    device: str
+    strides: tuple[int, ...]
+    requires_grad: bool
+
+
+@dataclass(frozen=True)
+class Operators:
+    """What ran while the function was watched, as the child reports it: advisory."""
+
+    counts: dict[str, int]
+    """Operator -> how often it ran."""
+    largest: int
+    """Elements of the largest tensor that an operator made."""
+
+
+@dataclass(frozen=True)
+class Call(Invocation):
+    """One recorded invocation of the student's function. All tensors are plain CPU tensors of ours."""
+
+    output: Any = None
+    """Tree of tensors, numbers, strings, None, lists, tuples, dicts and Foreign; None when it failed."""
+    failure: Failure | None = None
+    after: tuple[Tensor, ...] = ()
+    """The tensors among args and kwargs as the call left them, in the order they were sent."""
+    gradients: tuple[Tensor | None, ...] | None = None
+    """For a vjp: the gradient of each floating tensor that was sent, in order."""
+    layouts: tuple[Layout, ...] = ()
+    """Of the output's tensors, in order."""
+    operators: Operators | None = None
+    check: str = ""
+    case: str = ""
+
+    @classmethod
+    def of(cls, invocation: Invocation, **outcome: Any) -> Call:
+        """What came of `invocation`: the other fields of a call."""
+        return cls(**vars(invocation), **outcome)
+
+    @property
+    def ops(self) -> dict[str, int]:
+        """How often each operator ran. Raises GraderFault when nobody watched."""
+        return self._watched().counts
+
+    @property
+    def largest(self) -> int:
+        """Elements of the largest tensor that an operator made. Raises GraderFault when nobody watched."""
+        return self._watched().largest
+
+    def _watched(self) -> Operators:
+        if self.operators is None:
+            raise GraderFault("This call was not watched. Write @points(..., watched=True) above the check.")
+        return self.operators

@@ -20,11 +20,17 @@ __all__ = ["CheckFailure", "expect", "points", "vjp"]
 
 
 def points(
-    worth: float, *, gpu: float = 0.0, visibility: Visibility = "visible", hint: str = ""
+    worth: float,
+    *,
+    gpu: float = 0.0,
+    visibility: Visibility = "visible",
+    hint: str = "",
+    watched: bool = False,
 ) -> pytest.MarkDecorator:
     """How much a check is worth, on the CPU and (for a test that takes `device`) on the accelerator.
 
-    `hint` is shown with any failure that brings no hint of its own; `visibility` is Gradescope's.
+    `hint` is shown with any failure that brings no hint of its own; `visibility` is Gradescope's. `watched` counts
+    the operators that the calls run: `student.last.ops` and `student.last.largest`.
     """
-    arguments: dict[str, Any] = {"gpu": float(gpu), "visibility": visibility, "hint": hint}
+    arguments: dict[str, Any] = {"gpu": float(gpu), "visibility": visibility, "hint": hint, "watched": watched}
     return pytest.mark.points(float(worth), **arguments)

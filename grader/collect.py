@@ -12,10 +12,13 @@ from typing import Any, cast
 import pytest
 
 from grader import expect
+from grader.assignment import Settings
+from grader.call import Call
 from grader.errors import AssignmentError
 from grader.expect import CheckFailure
 from grader.results import CheckResult, Status, Visibility
-from grader.student import Student
+from grader.sandbox.interface import Session
+from grader.student import Adapter, Student
 
 CPU, GPU = "cpu", "gpu"
 
@@ -31,6 +34,22 @@ class Check:
     device: str
     visibility: Visibility
     hint: str
+    watched: bool = False
+
+    def student(
+        self, session: Session, settings: Settings, calls: list[Call], adapter: Adapter | None = None
+    ) -> Student:
+        """The handle for one run of this check; its calls are appended to `calls`."""
+        return Student(
+            session,
+            settings.entry,
+            device=self.device,
+            check=self.id,
+            calls=calls,
+            adapter=adapter,
+            forbidden=settings.from_scratch,
+            watched=self.watched,
+        )
 
     def result(self, status: Status, **details: Any) -> CheckResult:
         """This check's result: a pass is worth everything, anything else nothing."""
@@ -95,7 +114,7 @@ class Checks:
             metafunc.parametrize("device", [CPU, GPU], indirect=True)
 
     def pytest_configure(self, config: pytest.Config) -> None:
-        config.addinivalue_line("markers", "points(worth, gpu=0, visibility='visible', hint=''): see grader.checks")
+        config.addinivalue_line("markers", "points(worth, ...): how much a check is worth; see grader.checks")
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
@@ -185,6 +204,7 @@ def _check(item: pytest.Item) -> Check:
         device=device,
         visibility=mark.kwargs["visibility"],
         hint=mark.kwargs["hint"],
+        watched=mark.kwargs["watched"],
     )
 
 

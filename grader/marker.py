@@ -28,7 +28,7 @@ from grader.reporting import Circumstances, Reporter, broken_diagnosis
 from grader.results import CheckResult, DiagnosisResult, Flag, Report
 from grader.sandbox.interface import Sandbox, Session
 from grader.staff import Staff
-from grader.student import Student, fits
+from grader.student import fits
 from grader.submission import Submission
 
 NO_DEVICE = "This check needs an accelerator, and the run was told to use the CPU only."
@@ -174,16 +174,7 @@ class Marker:
         started, before = time.perf_counter(), len(calls)
         # not torch.manual_seed: that formats a stack trace for each kind of accelerator, 0.8 ms a check
         torch.default_generator.manual_seed(self.seed(submission, check.id))
-        entry = self.assignment.settings.entry
-        student = Student(
-            session,
-            entry,
-            device=check.device,
-            check=check.id,
-            calls=calls,
-            adapter=verdict.adapter,
-            forbidden=self.assignment.settings.from_scratch,
-        )
+        student = check.student(session, self.assignment.settings, calls, verdict.adapter)
         ending = checks.run(check, student)
         if isinstance(ending.error, SandboxError):
             raise ending.error

@@ -17,7 +17,6 @@ from grader.reading import source
 from grader.sandbox.interface import Session
 from grader.sandbox.local import LocalSandbox
 from grader.staff import no_reference
-from grader.student import Student
 from grader.submission import SourceFile
 
 MARKS = {"passed": "[green]passed[/]", "failed": "[red]not yet[/]", "skipped": "skipped", "error": "[red]error[/]"}
@@ -56,15 +55,7 @@ def _run(assignment: Assignment, session: Session, console: Console) -> bool:
         shown = [one for one in checks.checks if one.device != GPU]
         for one in shown:
             calls: list[Call] = []
-            student = Student(
-                session,
-                assignment.settings.entry,
-                device=one.device,
-                check=one.id,
-                calls=calls,
-                forbidden=assignment.settings.from_scratch,
-            )
-            ending = checks.run(one, student)
+            ending = checks.run(one, one.student(session, assignment.settings, calls))
             endings.append(ending)
             _print(console, one.title, ending, one.hint)
         passed = sum(ending.status == "passed" for ending in endings)

@@ -6,14 +6,15 @@ It turns an answer into the values that the assignment promises, or into a Check
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from torch import Tensor
 
 from grader import expect
-from grader.call import Call, Failure, Foreign
+from grader.call import Call, Failure, Foreign, Invocation
 from grader.entry import Entry
 from grader.results import Place
 from grader.sandbox.interface import Session
@@ -25,6 +26,15 @@ class Adapter(Protocol):
     def arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]: ...
 
     def result(self, output: Any) -> Any: ...
+
+
+@dataclass
+class _Pending:
+    """A call that was asked for; made when the first of those asked for together is needed."""
+
+    invocation: Invocation
+    call: Call | None = None
+    recorded: bool = False
 
 
 class Student:
@@ -40,15 +50,21 @@ class Student:
         calls: list[Call],
         adapter: Adapter | None = None,
         forbidden: Sequence[str] = (),
+        watched: bool = False,
     ) -> None:
-        """`forbidden` names what the assignment refuses of the library: its setting `from_scratch`."""
+        """`forbidden` names what the assignment refuses of the library: its setting `from_scratch`.
+
+        `watched`: the operators that run are counted.
+        """
         self._session = session
         self._entry = entry
-        self._device = device
         self._check = check
         self._calls = calls
         self._adapter = adapter
         self._forbidden = forbidden
+        self._device = device
+        self._watched = watched
+        self._pending: list[_Pending] = []
         self._before = len(calls)
 
     @property
@@ -66,7 +82,19 @@ class Student:
 
         Raises CheckFailure when the function fails or answers in another form.
         """
-        return self._values(self._record(args, kwargs, None))
+        return self.later(*args, **kwargs)()
+
+    def later(self, *args: Any, **kwargs: Any) -> Callable[[], Any]:
+        """Ask for a call now and take the answer later: `later(Q, K)()` is what `student(Q, K)` is.
+
+        All that was asked for is done together when the first answer is taken, which costs far less than one by one.
+        """
+        return functools.partial(self._answer, self._asked(args, kwargs))
+
+    def each(self, cases: Mapping[str, tuple[Any, ...]]) -> Iterator[tuple[str, tuple[Any, ...], Callable[[], Any]]]:
+        """For each case its words, its arguments, and its answer to be taken; asked for together (see `later`)."""
+        asked = [(words, args, self.later(*args)) for words, args in cases.items()]
+        yield from asked
 
     def vjp(self, *args: Any, cotangents: tuple[Tensor, ...], **kwargs: Any) -> tuple[Any, tuple[Tensor | None, ...]]:
         """(values, gradients): forward and backward in the student's process.
@@ -75,17 +103,45 @@ class Student:
         floating tensor that was sent with requires_grad, None where the student's graph does not reach it.
         """
         args = tuple(_with_grad(item) for item in args)
-        call = self._record(args, {key: _with_grad(item) for key, item in kwargs.items()}, cotangents)
-        return self._values(call), call.gradients or ()
+        kwargs = {key: _with_grad(item) for key, item in kwargs.items()}
+        values = self._answer(self._asked(args, kwargs, cotangents))
+        return values, self.last.gradients or ()
 
-    def _record(self, args: tuple[Any, ...], kwargs: dict[str, Any], cotangents: tuple[Tensor, ...] | None) -> Call:
-        attempt = expect.current.get()
-        sent_args, sent_kwargs = self._adapter.arguments(args, kwargs) if self._adapter else (args, kwargs)
-        raw = self._session.call(sent_args, sent_kwargs, device=self._device, cotangents=cotangents)
-        output = self._adapter.result(raw.output) if self._adapter and raw.failure is None else raw.output
-        call = replace(raw, args=args, kwargs=kwargs, output=output, check=self._check, case=attempt.case)
-        self._calls.append(call)
-        return call
+    def _asked(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], cotangents: tuple[Tensor, ...] | None = None
+    ) -> _Pending:
+        self._pending.append(_Pending(Invocation(args, kwargs, self._device, cotangents, self._watched)))
+        return self._pending[-1]
+
+    def _answer(self, pending: _Pending) -> Any:
+        """The values of this call, which is recorded when its answer is first taken."""
+        if pending.call is None:
+            together = self._pending if self._session.together else [pending]
+            for other, call in zip(together, self._made([other.invocation for other in together]), strict=True):
+                other.call = call
+            self._pending = [other for other in self._pending if other.call is None]
+        assert pending.call is not None
+        if not pending.recorded:
+            pending.call = replace(pending.call, check=self._check, case=expect.current.get().case)
+            pending.recorded = True
+            self._calls.append(pending.call)
+        return self._values(pending.call)
+
+    def _made(self, asked: list[Invocation]) -> list[Call]:
+        """The calls, in the assignment's convention whatever the student's is."""
+        if self._adapter is None:
+            return self._session.calls(asked)
+        translated = []
+        for one in asked:
+            args, kwargs = self._adapter.arguments(one.args, one.kwargs)
+            translated.append(replace(one, args=args, kwargs=kwargs))
+        made = self._session.calls(translated)
+        return [self._back(one, call) for one, call in zip(asked, made, strict=True)]
+
+    def _back(self, asked: Invocation, call: Call) -> Call:
+        assert self._adapter is not None
+        output = self._adapter.result(call.output) if call.failure is None else call.output
+        return replace(call, args=asked.args, kwargs=asked.kwargs, output=output)
 
     def _values(self, call: Call) -> Any:
         if call.failure is not None:

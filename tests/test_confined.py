@@ -49,7 +49,7 @@ def test_an_answer_comes_back_exactly(root: Zygote) -> None:
     """Numbers, inputs as they were left, and operators cross the wall; the process is confined."""
     session = opened(root, "def f(x):\n    return (x @ x.T).softmax(-1), None\n")
     x = torch.randn(3, 4)
-    call = session.call((x,), {})
+    call = session.call((x,), watched=True)
     session.close()
     assert call.failure is None
     assert torch.equal(call.output[0], (x @ x.T).softmax(-1))

@@ -19,7 +19,6 @@ from grader.expect import gauge
 from grader.results import Status
 from grader.sandbox.fake import FakeSession
 from grader.staff import Staff
-from grader.student import Student
 
 SECRETS = (b"first secret of the audit", b"second secret of the audit")
 MANY = 8
@@ -179,7 +178,7 @@ class Trials:
         impatient: bool = False,
     ) -> tuple[Status, str]:
         torch.default_generator.manual_seed(secret.seed(key, candidate.name, check.id))
-        student = Student(session, self.assignment.settings.entry, device=check.device, check=check.id, calls=calls)
+        student = check.student(session, self.assignment.settings, calls)
         errors: dict[str, float] = {}
         token = gauge.set(lambda what, error: errors.update({what: max(error, errors.get(what, 0.0))}))
         try:

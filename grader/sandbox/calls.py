@@ -1,65 +1,91 @@
-"""The marker's side of one call: the request as a frame, and the reply as a `Call`. Nothing in a reply is trusted."""
+"""The marker's side of calls: requests as a frame, and the reply as `Call`s. Nothing in a reply is trusted."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 from torch import Tensor
 
-from grader.call import Call, Failure, Layout
+from grader.call import Call, Failure, Invocation, Layout, Operators
 from grader.sandbox import wire
 
 Answer = tuple[dict[str, Any], list[Tensor], list[Layout]]
 
 
-def request(
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    device: str,
-    cotangents: tuple[Tensor, ...] | None,
-    function: str,
-) -> bytes:
-    """The frame that asks for `function(*args, **kwargs)` on `device`; with cotangents also for the gradients."""
-    packer = wire.Packer()
-    message: dict[str, Any] = {
-        "function": function,
-        "args": packer.value(args),
-        "kwargs": packer.value(kwargs),
-        "device": device,
-    }
-    message["cotangents"] = None if cotangents is None else [packer.tensor(tensor) for tensor in cotangents]
-    return packer.frame(message)
+class _Request(wire.Packer):
+    """Packs several invocations into one frame. What they share is sent once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._sent: dict[tuple[int, int], int] = {}
+        self._own: list[tuple[int, int]] = []
+        """Which tensors belong to the invocation in hand, in order."""
+
+    def tensor(self, tensor: Tensor, device: str = "cpu", requires_grad: bool | None = None) -> int:
+        time = sum(other == id(tensor) for other, _ in self._own)
+        self._own.append((id(tensor), time))  # given twice in one invocation, it must arrive as two
+        if self._own[-1] not in self._sent:
+            self._sent[self._own[-1]] = super().tensor(tensor, device, requires_grad)
+        return self._sent[self._own[-1]]
+
+    def invocation(self, asked: Invocation, function: str) -> dict[str, Any]:
+        self._own = []
+        return {
+            "function": asked.function or function,
+            "args": self.value(asked.args),
+            "kwargs": self.value(asked.kwargs),
+            "inputs": [self._sent[own] for own in self._own],
+            "cotangents": None if asked.cotangents is None else [self.tensor(each) for each in asked.cotangents],
+            "device": asked.device,
+            "watched": asked.watched,
+        }
 
 
-def understand(base: Call, got: Answer) -> Call:
-    """`base` with what the child answered, or with a "malformed" failure when that is no answer."""
-    try:
-        return _understood(base, got)
-    except (wire.Malformed, msgspec.ValidationError, KeyError, TypeError, ValueError, AttributeError) as error:
-        return replace(base, failure=Failure("malformed", "", str(error)[:500]))
+def request(asked: Sequence[Invocation], function: str) -> bytes:
+    """The frame that asks for these calls of `function`, in order, where an invocation names no other."""
+    packer = _Request()
+    return packer.frame({"calls": [packer.invocation(invocation, function) for invocation in asked]})
 
 
-def _understood(base: Call, got: Answer) -> Call:
+def understand(asked: Sequence[Invocation], got: Answer) -> list[Call]:
+    """Each invocation with what the child answered, or with a "malformed" failure when that is no answer."""
     message, tensors, layouts = got
-    if "broken" in message:
-        return replace(base, failure=Failure("malformed", "", "", trace=str(message["broken"])))
-    if "failure" in message:
-        return replace(base, failure=msgspec.convert(message["failure"], Failure))
-    outputs = int(message["outputs"])
+    replies = message.get("replies")
+    if not isinstance(replies, list) or len(replies) != len(asked):
+        trace = str(message.get("broken", "not one reply for each call"))
+        return [Call.of(invocation, failure=Failure("malformed", "", "", trace=trace)) for invocation in asked]
+    return [_call(invocation, reply, tensors, layouts) for invocation, reply in zip(asked, replies, strict=True)]
+
+
+def _call(asked: Invocation, reply: Any, tensors: list[Tensor], layouts: list[Layout]) -> Call:
+    try:
+        return _understood(asked, reply, tensors, layouts)
+    except (wire.Malformed, msgspec.ValidationError, KeyError, TypeError, ValueError, AttributeError) as error:
+        return Call.of(asked, failure=Failure("malformed", "", str(error)[:500]))
+
+
+def _understood(asked: Invocation, reply: Any, tensors: list[Tensor], layouts: list[Layout]) -> Call:
+    if "failure" in reply:
+        return Call.of(asked, failure=msgspec.convert(reply["failure"], Failure))
+    first, last = int(reply["outputs"][0]), int(reply["outputs"][1])
     # Only inputs that the call changed come back; each of the others is still what was sent.
-    pairs = zip(base.inputs, message["after"], strict=True)
+    pairs = zip(asked.inputs, reply["after"], strict=True)
     after = tuple(sent if index is None else wire.pick(tensors, index) for sent, index in pairs)
-    gradients = message["gradients"]
+    gradients = reply["gradients"]
     if gradients is not None:
         gradients = tuple(None if index is None else wire.pick(tensors, index) for index in gradients)
-    return replace(
-        base,
-        output=wire.value(message["output"], tensors[:outputs]),
+    ops = reply["ops"]
+    return Call.of(
+        asked,
+        output=wire.value(reply["output"], tensors),
         after=after,
         gradients=gradients,
-        layouts=tuple(layouts[:outputs]),
-        ops={str(name)[:200]: int(count) for name, count in message["ops"].items()},
-        largest=int(message["largest"]),
+        layouts=tuple(layouts[first:last]),
+        operators=None if ops is None else _operators(ops, int(reply["largest"])),
     )
+
+
+def _operators(ops: Any, largest: int) -> Operators:
+    return Operators({str(name)[:200]: int(count) for name, count in ops.items()}, largest)

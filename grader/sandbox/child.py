@@ -6,7 +6,6 @@ Whatever this process says is data about the student's work, never a verdict; th
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import socket
 import sys
@@ -21,7 +20,7 @@ from grader import devices
 from grader.call import Layout
 from grader.entry import Entry, Unit
 from grader.sandbox import accelerator, canary, confine, loader, ops, wire
-from grader.sandbox.invoke import Placement, invoke
+from grader.sandbox.invoke import Invoker, Placement
 from grader.sandbox.zygote import Options
 
 
@@ -33,7 +32,7 @@ class StudentProcess:
         self.trains = trains
         self.placement = Placement(accelerator_name)
         self.plan: confine.Plan | None = None
-        self.namespace: loader.Namespace | None = None
+        self.invoker: Invoker | None = None
 
     def warm(self) -> None:
         """Do once what every child would do first: kernels, autograd, the emulator, the blocked operators."""
@@ -91,10 +90,10 @@ class StudentProcess:
         units = msgspec.convert(message["units"], list[Unit])
         files = {path: bytes(wire.pick(tensors, index).numpy()) for path, index in message["files"]}
         entry = msgspec.convert(message["entry"], Entry)
-        loaded, self.namespace = loader.load(units, files, entry, self.from_scratch, whole=bool(message["whole"]))
+        loaded, namespace = loader.load(units, files, entry, self.from_scratch, whole=bool(message["whole"]))
+        self.invoker = Invoker(namespace.function, self.placement)
         return wire.Packer().frame({"loaded": msgspec.to_builtins(loaded)})
 
     def _call(self, message: dict[str, Any], tensors: list[Tensor], layouts: list[Layout]) -> bytes:
-        assert self.namespace is not None
-        find = functools.partial(self.namespace.function, message["function"])
-        return invoke(find, message, tensors, layouts, self.placement)
+        assert self.invoker is not None
+        return self.invoker.replies(message["calls"], tensors, layouts)

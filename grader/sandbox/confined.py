@@ -8,9 +8,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import tempfile
-import time
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +17,12 @@ import torch
 from torch import Tensor
 
 from grader.assignment import Settings
-from grader.call import Call, Failure
+from grader.call import Call, Failure, Invocation
 from grader.entry import Loaded, Problem
 from grader.reading.source import Sources
-from grader.sandbox import calls, leftovers, wire
+from grader.sandbox import leftovers, wire
+from grader.sandbox.calls import Answer, request, understand
+from grader.sandbox.interface import Session
 from grader.sandbox.process import KILLED, Printed, Process
 from grader.sandbox.zygote import Death, Zygote
 from grader.text import clean
@@ -46,7 +46,7 @@ class ConfinedSandbox:
         return ConfinedSession(self, sources, whole=whole)
 
 
-class ConfinedSession:
+class ConfinedSession(Session):
     """See `Session`. Frees its process and folder in `close`."""
 
     def __init__(self, sandbox: ConfinedSandbox, sources: Sources, *, whole: bool = False) -> None:
@@ -62,38 +62,57 @@ class ConfinedSession:
         self.deaths: list[Death] = []
         self.loaded = self._load()
         self.lost = self.process is None  # loading itself killed the child; trying again would only cost time
+        self.together = not self.lost
 
     @property
     def output(self) -> str:
         return self.printed.cleaned()
 
-    def call(
-        self,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        *,
-        device: str = "cpu",
-        cotangents: tuple[Tensor, ...] | None = None,
-        function: str = "",
-    ) -> Call:
-        name = function or (self.loaded.entry.name if self.loaded.entry else "")
-        started = time.perf_counter()
-        frame = calls.request(args, kwargs, device, cotangents, name)
-        got = self._unless_killed(lambda: self._ask(frame))
-        base = Call(args, kwargs, device, cotangents=cotangents, seconds=time.perf_counter() - started)
-        return replace(base, failure=got) if isinstance(got, Failure) else calls.understand(base, got)
+    def calls(self, asked: Sequence[Invocation]) -> list[Call]:
+        """All of them within one call's time, which is far more than they need; else one by one.
+
+        Where anything at all goes wrong with several, it is as if they had never been asked: which of them did it,
+        and what the others would have given, shows in a process of their own.
+        """
+        if len(asked) > 1 and self.together:
+            spent, printed = self.spent, len(self.printed.text)
+            made = self._made(asked)
+            if not any(call.failure is not None and call.failure.kind != "exception" for call in made):
+                return made
+            self.together = False
+            self.spent = spent
+            del self.printed.text[printed:]
+            self._end()
+        return [call for one in asked for call in self._made([one])]
 
     def close(self) -> None:
         try:
-            if self.process is not None:
-                self.process.end()
-                self._buried()
+            self._end()
         finally:
             if self.folder is not None:
                 shutil.rmtree(self.folder, ignore_errors=True)
                 self.folder = None
 
-    def _ask(self, frame: bytes) -> calls.Answer | Failure:
+    def _made(self, asked: Sequence[Invocation]) -> list[Call]:
+        """These calls in one exchange."""
+        try:
+            frame = request(asked, self.loaded.entry.name if self.loaded.entry else "")
+        except wire.Malformed:
+            if len(asked) == 1:
+                raise
+            got: Answer | Failure = Failure("malformed", "", "together too large to send")
+        else:
+            got = self._unless_killed(lambda: self._ask(frame))
+        if isinstance(got, Failure):
+            return [Call.of(invocation, failure=got) for invocation in asked]
+        return understand(asked, got)
+
+    def _end(self) -> None:
+        if self.process is not None:
+            self.process.end()
+            self._buried()
+
+    def _ask(self, frame: bytes) -> Answer | Failure:
         """One request to a living, loaded child within a call's time and what is left for the submission."""
         if self.lost:
             return Failure("closed", "", "")
@@ -105,7 +124,7 @@ class ConfinedSession:
             return Failure("timeout", "total", "")
         return self._exchange(frame, self.limits.call_seconds)
 
-    def _exchange(self, frame: bytes, seconds: float) -> calls.Answer | Failure:
+    def _exchange(self, frame: bytes, seconds: float) -> Answer | Failure:
         """Ask the process, on the submission's account of time."""
         assert self.process is not None
         left = self.limits.total_seconds - self.spent
@@ -122,7 +141,7 @@ class ConfinedSession:
             self.deaths.append(self.process.death)
         self.process = None
 
-    def _unless_killed(self, attempt: Callable[[], calls.Answer | Failure]) -> calls.Answer | Failure:
+    def _unless_killed(self, attempt: Callable[[], Answer | Failure]) -> Answer | Failure:
         """What the attempt gives; made again, as if for the first time, when somebody else killed the child.
 
         The kernel kills when the whole machine is short of memory, and people kill too: neither is the student's
@@ -151,7 +170,7 @@ class ConfinedSession:
         }
         frame = packer.frame(message)
 
-        def load() -> calls.Answer | Failure:
+        def load() -> Answer | Failure:
             self._start()
             return self._exchange(frame, self.limits.load_seconds)
 

@@ -5,17 +5,16 @@ For fast tests and for the audit, which runs hundreds of implementations of ours
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from torch import Tensor
-
-from grader.call import Call
+from grader.call import Call, Invocation
 from grader.entry import Found, Loaded
 from grader.reading.source import Sources
-from grader.sandbox import accelerator, calls, wire
-from grader.sandbox.invoke import Placement, invoke
+from grader.sandbox import accelerator, wire
+from grader.sandbox.calls import request, understand
+from grader.sandbox.interface import Session
+from grader.sandbox.invoke import Invoker, Placement
 
 
 class FakeSandbox:
@@ -29,32 +28,22 @@ class FakeSandbox:
         return FakeSession(self.function)
 
 
-class FakeSession:
+class FakeSession(Session):
     """See `Session`. Requests and replies go through the same frames as the confined sandbox's."""
 
     output = ""
     layers: tuple[str, ...] = ()
+    together = False
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
         name = getattr(function, "__name__", "function")
         self.loaded = Loaded(entry=Found(name=name, kind="function", parameters=["?"], stub=False))
-        self.placement = Placement("emulated")
+        self.invoker = Invoker(lambda name: self.function, Placement("emulated"))
 
-    def call(
-        self,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        *,
-        device: str = "cpu",
-        cotangents: tuple[Tensor, ...] | None = None,
-        function: str = "",
-    ) -> Call:
-        started = time.perf_counter()
-        message, tensors, layouts = wire.parse(bytearray(calls.request(args, kwargs, device, cotangents, function)))
-        got = wire.parse(bytearray(invoke(lambda: self.function, message, tensors, layouts, self.placement)))
-        base = Call(args, kwargs, device, cotangents=cotangents, seconds=time.perf_counter() - started)
-        return calls.understand(base, got)
+    def calls(self, asked: Sequence[Invocation]) -> list[Call]:
+        message, tensors, layouts = wire.parse(bytearray(request(asked, "")))
+        return understand(asked, wire.parse(bytearray(self.invoker.replies(message["calls"], tensors, layouts))))
 
     def close(self) -> None:
         """Nothing to end."""

@@ -2,41 +2,39 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, Protocol
 
-from torch import Tensor
-
-from grader.call import Call
+from grader.call import Call, Invocation
 from grader.entry import Loaded
 from grader.reading.source import Sources
 
 
-class Session(Protocol):
+class Session(ABC):
     """One submission's code, loaded. Restarts by itself after a death, so one bad call costs one check."""
 
-    @property
-    def loaded(self) -> Loaded:
-        """What loading the submission gave."""
+    loaded: Loaded
+    """What loading the submission gave."""
+    layers: tuple[str, ...]
+    """The confinement that was really applied."""
+    together: bool
+    """Whether to ask for several calls at once, because that costs less than one by one."""
 
     @property
+    @abstractmethod
     def output(self) -> str:
         """The first of what the student's code printed, capped and cleaned."""
 
-    @property
-    def layers(self) -> tuple[str, ...]:
-        """The confinement that was really applied."""
+    @abstractmethod
+    def calls(self, asked: Sequence[Invocation]) -> list[Call]:
+        """Make these calls, in order. Each ends as it would have ended alone."""
 
-    def call(
-        self,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        *,
-        device: str = "cpu",
-        cotangents: tuple[Tensor, ...] | None = None,
-        function: str = "",
-    ) -> Call:
-        """Call the entry function (or `function`). With cotangents: forward, backward, and the gradients."""
+    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None, **options: Any) -> Call:
+        """A single call; `options` are the other fields of an `Invocation`."""
+        return self.calls([Invocation(args, kwargs or {}, **options)])[0]
 
+    @abstractmethod
     def close(self) -> None:
         """End the student's processes and sweep what they left."""
 

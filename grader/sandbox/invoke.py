@@ -1,4 +1,4 @@
-"""The child's side of one call: place the inputs, run the function, pack what came of it. Tampering is expected.
+"""The child's side of calls: place the inputs, run the function, pack what came of it. Tampering is expected.
 
 Shared with the in-process fake, so that both speak the same frames.
 """
@@ -6,7 +6,6 @@ Shared with the in-process fake, so that both speak the same frames.
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -70,86 +69,87 @@ class Answer(wire.Packer):
         return super().value(value, depth)
 
 
-def invoke(
-    find: Callable[[], Callable[..., Any]],
-    message: dict[str, Any],
-    tensors: list[Tensor],
-    layouts: list[Layout],
-    placement: Placement,
-) -> bytes:
-    """Run one requested call (see `calls.request`) of the function that `find` gives; the reply as a frame."""
-    device = message["device"]
-    count = len(tensors) - len(message["cotangents"] or ())
-    inputs = [
-        placement.place(_own(tensor, layout), device).requires_grad_(layout.requires_grad)
-        for tensor, layout in zip(tensors, layouts, strict=True)
-    ]
-    started = time.perf_counter()
-    recorder = ops.Recorder()
-    gradients: list[Tensor | None] | None = None
-    try:
-        args = wire.value(message["args"], inputs)
-        kwargs = wire.value(message["kwargs"], inputs)
-        with placement.on(device):
-            function = find()
-            with recorder:
-                output = function(*args, **kwargs)
-            if message["cotangents"] is not None:
-                gradients = _gradients(output, inputs[:count], inputs[count:])
-    except BaseException as error:
-        return _failed(loader.describe(error), started)
-    seconds = time.perf_counter() - started
-    try:
-        with torch.no_grad():
-            sent = zip(inputs[:count], tensors, strict=False)
-            changed = [tensor if _differs(placement.fetch(tensor)[0], before) else None for tensor, before in sent]
-            return _answer(placement, output, changed, gradients, recorder, seconds)
-    except BaseException as error:
-        return _failed(Failure("malformed", type(error).__name__, str(error)[:500]), started)
+class Invoker:
+    """Runs the calls of one request (see `calls.request`) and packs the replies into one frame."""
+
+    def __init__(self, find: Callable[[str], Callable[..., Any]], placement: Placement) -> None:
+        """`find` gives the function of that name."""
+        self.find = find
+        self.placement = placement
+
+    def replies(self, asked: list[dict[str, Any]], tensors: list[Tensor], layouts: list[Layout]) -> bytes:
+        """The frame with the reply to each call in order. Each call gets tensors of its own."""
+        answer = Answer(self.placement)
+        return answer.frame({"replies": [self._reply(one, tensors, layouts, answer) for one in asked]})
+
+    def _reply(
+        self, asked: dict[str, Any], tensors: list[Tensor], layouts: list[Layout], answer: Answer
+    ) -> dict[str, Any]:
+        answer.nodes = 0  # counted for each call: what one returns is no other's trouble
+        own = list(tensors)
+        for number in (*asked["inputs"], *(asked["cotangents"] or ())):
+            placed = self.placement.place(_copy(tensors[number], layouts[number]), asked["device"])
+            own[number] = placed.requires_grad_(layouts[number].requires_grad)
+        inputs = [own[number] for number in asked["inputs"]]
+        watch = ops.Recorder() if asked["watched"] else None
+        gradients: list[Tensor | None] | None = None
+        try:
+            args = wire.value(asked["args"], own)
+            kwargs = wire.value(asked["kwargs"], own)
+            with self.placement.on(asked["device"]):
+                function = self.find(asked["function"])
+                with watch or contextlib.nullcontext():
+                    output = function(*args, **kwargs)
+                if asked["cotangents"] is not None:
+                    gradients = _gradients(output, inputs, [own[number] for number in asked["cotangents"]])
+        except BaseException as error:
+            return _failed(loader.describe(error))
+        try:
+            with torch.no_grad():
+                sent = zip(inputs, asked["inputs"], strict=True)
+                changed = [item if self._changed(item, tensors[number]) else None for item, number in sent]
+                return _reply(answer, output, changed, gradients, watch)
+        except BaseException as error:
+            return _failed(Failure("malformed", type(error).__name__, str(error)[:500]))
+
+    def _changed(self, tensor: Tensor, before: Tensor) -> bool:
+        """Whether a call changed this input. One with a NaN counts as changed: the marker looks for itself."""
+        now, _ = self.placement.fetch(tensor)
+        return now.shape != before.shape or now.dtype != before.dtype or not torch.equal(now, before)
 
 
-def _own(tensor: Tensor, layout: Layout) -> Tensor:
+def _copy(tensor: Tensor, layout: Layout) -> Tensor:
     """A copy for the student to do with as it likes, laid out as the sender's; `tensor` stays as it was sent."""
     laid_out = wire.laid_out(tensor, layout.strides)
     return laid_out.clone() if laid_out is tensor else laid_out
 
 
-def _differs(now: Tensor, before: Tensor) -> bool:
-    """Whether a call changed this input. One with a NaN counts as changed: the marker looks at the numbers itself."""
-    return now.shape != before.shape or now.dtype != before.dtype or not torch.equal(now, before)
+def _failed(failure: Failure) -> dict[str, Any]:
+    return {"failure": msgspec.to_builtins(failure)}
 
 
-def _failed(failure: Failure, started: float) -> bytes:
-    seconds = time.perf_counter() - started
-    return wire.Packer().frame({"failure": msgspec.to_builtins(failure), "seconds": seconds})
-
-
-def _answer(
-    placement: Placement,
+def _reply(
+    answer: Answer,
     output: Any,
     changed: list[Tensor | None],
     gradients: list[Tensor | None] | None,
-    recorder: ops.Recorder,
-    seconds: float,
-) -> bytes:
-    answer = Answer(placement)
+    watch: ops.Recorder | None,
+) -> dict[str, Any]:
+    first = len(answer.headers)
     packed = answer.value(output)
-    outputs = len(answer.headers)
+    last = len(answer.headers)
 
     def numbers(tensors: list[Tensor | None]) -> list[int | None]:
         return [None if tensor is None else answer.tensor(tensor) for tensor in tensors]
 
-    return answer.frame(
-        {
-            "output": packed,
-            "outputs": outputs,
-            "after": numbers(changed),
-            "gradients": None if gradients is None else numbers(gradients),
-            "ops": recorder.ops,
-            "largest": recorder.largest,
-            "seconds": seconds,
-        }
-    )
+    return {
+        "output": packed,
+        "outputs": [first, last],
+        "after": numbers(changed),
+        "gradients": None if gradients is None else numbers(gradients),
+        "ops": watch and watch.ops,
+        "largest": watch and watch.largest,
+    }
 
 
 def _gradients(output: Any, inputs: list[Tensor], cotangents: list[Tensor]) -> list[Tensor | None]:

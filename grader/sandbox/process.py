@@ -53,6 +53,7 @@ class Process:
         self.death: Death | None = None
         self.layers: tuple[str, ...] = ()
         self.pid, self.channel, self.reader = zygote.fork_student({"policy": policy})
+        self.clock = Clock(self.pid)
         self.channel.setblocking(False)
         self.poller = select.poll()
         self.poller.register(self.reader, select.POLLIN)
@@ -70,13 +71,15 @@ class Process:
 
         Time that it stood in line for a processor does not count. After a Failure the process is gone.
         """
-        clock = Clock(self.pid)
+        self.clock.start()
         try:
-            return self._exchanged(frame, seconds, clock)
+            return self._exchanged(frame, seconds)
         finally:
-            self.spent = clock.spent()
+            self.spent = self.clock.spent()
+            if self.ended:
+                self.clock.close()
 
-    def _exchanged(self, frame: bytes, seconds: float, clock: Clock) -> calls.Answer | Failure:
+    def _exchanged(self, frame: bytes, seconds: float) -> calls.Answer | Failure:
         deadline = time.monotonic() + seconds
         pending = memoryview(frame)
         buffer = bytearray()
@@ -86,7 +89,7 @@ class Process:
                     pending = self._send(pending)
                 wait = deadline - time.monotonic()
                 if wait <= 0:
-                    wait = seconds - clock.spent()
+                    wait = seconds - self.clock.spent()
                     deadline = time.monotonic() + wait
                 if wait <= 0:
                     return self.end(Failure("timeout", "", ""))
@@ -96,7 +99,7 @@ class Process:
                 if self.flood > self.output_bytes:
                     return self.end(Failure("output", "", ""))
                 if events.get(self.channel.fileno(), 0) & ~select.POLLOUT:
-                    chunk = self.channel.recv(1 << 20)
+                    chunk = self.channel.recv(wire.CHUNK)
                     if not chunk:
                         raise EOFError
                     buffer += chunk

@@ -27,6 +27,8 @@ MAX_TENSORS = 512
 MAX_NODES = 4096
 MAX_DEPTH = 16
 MAX_TEXT = 65536
+CHUNK = 1 << 16
+"""Bytes taken from a channel at once: more, and the memory for them would be fetched from the system each time."""
 
 DTYPES: dict[str, torch.dtype] = {
     "float64": torch.float64,
@@ -88,9 +90,10 @@ class Packer:
         if tensor.numel() * tensor.element_size() > MAX_PAYLOAD or len(self.headers) >= MAX_TENSORS:
             raise Malformed("too many or too large tensors to send")
         grad = tensor.requires_grad if requires_grad is None else requires_grad
-        plain = tensor.detach().resolve_conj().resolve_neg()
-        header = TensorHeader(NAMES[tensor.dtype], tuple(plain.shape), tuple(plain.stride()), device, grad)
-        self.headers.append(header)
+        plain = tensor.detach()
+        if plain.is_conj() or plain.is_neg():
+            plain = plain.resolve_conj().resolve_neg()
+        self.headers.append(TensorHeader(NAMES[plain.dtype], tuple(plain.shape), plain.stride(), device, grad))
         if plain.numel():
             self.chunks.append(plain.contiguous().reshape(-1).view(torch.uint8).numpy().data)
         return len(self.headers) - 1
@@ -134,7 +137,7 @@ def receive(channel: socket.socket) -> tuple[dict[str, Any], list[Tensor], list[
     """The next frame from a blocking channel on which one frame is under way. Raises EOFError, and Malformed."""
     buffer = bytearray()
     while not complete(buffer):
-        chunk = channel.recv(1 << 20)
+        chunk = channel.recv(CHUNK)
         if not chunk:
             raise EOFError
         buffer += chunk

@@ -78,30 +78,38 @@ def agree(
 # --- the classic four: 70 points ---
 
 
-def some(device: str, *forms: str) -> tuple[str, ...]:
-    """All forms on the CPU. Every other one on the accelerator, where a call is dear and a mask's form matters less."""
-    return forms if device == "cpu" else forms[::2]
+def masked(device: str, *forms: str) -> dict[str, tuple[Tensor | None, ...]]:
+    """Q, K, V and the mask of each form; of every other form on the accelerator, where a call is dear."""
+    Q, K, V = qkv(SIZES)
+    return {form: (Q, K, V, mask_of(form, SIZES)) for form in (forms if device == "cpu" else forms[::2])}
+
+
+def judge(student, reference, cases: dict[str, tuple[Tensor | None, ...]]) -> None:
+    """In each case the answer is the reference's, within the bounds."""
+    for words, inputs, answer in student.each(cases):
+        with expect.case(words):
+            got = answer()
+            shaped(*got, *inputs[:3])
+            agree(got, reference(*inputs), bounds(*inputs), inputs[3])
 
 
 @points(8, gpu=2, hint=SHAPE_HINT)
 def test_shape(student, device):
     """The output has shape (..., Tq, d_v) and the weights have shape (..., Tq, Tk)."""
-    Q, K, V = qkv(SIZES)
-    for form in some(device, "no mask", "padding mask, float", "causal mask, bool", "random mask, int"):
+    cases = masked(device, "no mask", "padding mask, float", "causal mask, bool", "random mask, int")
+    for form, (Q, K, V, _), answer in student.each(cases):
         with expect.case(form):
-            output, weights = student(Q, K, V, mask_of(form, SIZES))
-            tried(output, weights, Q, K, V)
+            tried(*answer(), Q, K, V)
             expect.stays_on_device(student.last, hint="Make new tensors on the device of the inputs.")
 
 
 @points(12, gpu=3, hint=ROWS_HINT)
 def test_row_sum(student, device):
     """The weights of each query sum to 1."""
-    Q, K, V = qkv(SIZES)
-    for form in some(device, "random mask, float", "causal mask, int", "padding mask, bool", "no mask"):
-        mask = mask_of(form, SIZES)
+    cases = masked(device, "random mask, float", "causal mask, int", "padding mask, bool", "no mask")
+    for form, (Q, K, V, mask), answer in student.each(cases):
         with expect.case(form):
-            output, weights = student(Q, K, V, mask)
+            output, weights = answer()
             tried(output, weights, Q, K, V)
             sums, limit = weights.double().sum(-1), row_sum_bound(Q, K, mask)
             name = "The sum of a query's weights"
@@ -111,11 +119,10 @@ def test_row_sum(student, device):
 @points(16, gpu=4, hint=MASK_HINT)
 def test_causal_zero(student, reference, device):
     """A key that the mask hides has a weight of exactly 0, and the other keys have more."""
-    Q, K, V = qkv(SIZES)
-    for form in some(device, "causal mask, float", "padding mask, int", "random mask, bool", "no mask"):
-        mask = mask_of(form, SIZES)
+    cases = masked(device, "causal mask, float", "padding mask, int", "random mask, bool", "no mask")
+    for form, (Q, K, V, mask), answer in student.each(cases):
         with expect.case(form):
-            output, weights = student(Q, K, V, mask)
+            output, weights = answer()
             tried(output, weights, Q, K, V)
             if mask is not None:
                 expect.zero(weights, mask == 0, name="The weight of a hidden key", axes=BY_KEY)
@@ -127,15 +134,13 @@ def test_causal_zero(student, reference, device):
 @points(20, gpu=5, hint=NUMBERS_HINT)
 def test_sdpa_parity(student, reference, device):
     """The output and the weights are the numbers that PyTorch's own attention computes."""
-    Q, K, V = qkv(SIZES)
-    for form in some(device, *MASKED):
-        mask = mask_of(form, SIZES)
+    for form, (Q, K, V, mask), answer in student.each(masked(device, *MASKED)):
         with expect.case(form):
-            answer = student(Q, K, V, mask)
-            shaped(*answer, Q, K, V)
+            got = answer()
+            shaped(*got, Q, K, V)
             wanted, limits = reference(Q, K, V, mask), bounds(Q, K, V, mask)
             same_as_library(wanted[0], limits[0], Q, K, V, mask)
-            agree(answer, wanted, limits, mask)
+            agree(got, wanted, limits, mask)
 
 
 def same_as_library(output: Tensor, limit: Tensor, Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None) -> None:
@@ -152,55 +157,36 @@ def same_as_library(output: Tensor, limit: Tensor, Q: Tensor, K: Tensor, V: Tens
 def test_mask_forms(student, reference):
     """Masks of every shape and type work."""
     Q, K, V = qkv(SIZES)
-    forms = (
-        ("bool mask of shape (B, 1, 1, Tk)", padding(SIZES)),
-        ("int32 mask of shape (B, H, Tq, Tk)", scattered(SIZES, SIZES.H).int()),
-        ("float mask of shape (1, 1, Tq, Tk)", causal(SIZES)[None, None].float()),
-    )
-    for words, mask in forms:
-        with expect.case(words):
-            answer = student(Q, K, V, mask)
-            shaped(*answer, Q, K, V)
-            agree(answer, reference(Q, K, V, mask), bounds(Q, K, V, mask), mask)
+    forms = {
+        "bool mask of shape (B, 1, 1, Tk)": padding(SIZES),
+        "int32 mask of shape (B, H, Tq, Tk)": scattered(SIZES, SIZES.H).int(),
+        "float mask of shape (1, 1, Tq, Tk)": causal(SIZES)[None, None].float(),
+    }
+    judge(student, reference, {words: (Q, K, V, mask) for words, mask in forms.items()})
 
 
 @points(3, hint="The scale is the square root of d_k, the length of one query. Read it from Q: do not write a number.")
 def test_scale_follows_d_k(student, reference):
     """The scores are divided by the square root of d_k, whatever d_k is."""
-    for d_k in (4, 10):
-        Q, K, V = qkv(SIZES._replace(d_k=d_k))
-        with expect.case(f"d_k = {d_k}"):
-            answer = student(Q, K, V, None)
-            shaped(*answer, Q, K, V)
-            agree(answer, reference(Q, K, V), bounds(Q, K, V))
+    judge(student, reference, {f"d_k = {d_k}": (*qkv(SIZES._replace(d_k=d_k)), None) for d_k in (4, 10)})
 
 
 @points(2, hint="Take every size from the tensors. Queries and keys may differ in number, and a size may be 1.")
 def test_other_sizes(student, reference):
     """More queries than keys work, and so do sizes of 1."""
-    for words, sizes in (
-        ("more queries than keys", Sizes(B=2, H=3, Tq=8, Tk=5, d_k=4, d_v=6)),
-        ("one sequence, one head, one query", Sizes(B=1, H=1, Tq=1, Tk=4, d_k=3, d_v=2)),
-    ):
-        Q, K, V = qkv(sizes)
-        mask = scattered(sizes)
-        with expect.case(words):
-            answer = student(Q, K, V, mask)
-            shaped(*answer, Q, K, V)
-            agree(answer, reference(Q, K, V, mask), bounds(Q, K, V, mask), mask)
+    others = {
+        "more queries than keys": Sizes(B=2, H=3, Tq=8, Tk=5, d_k=4, d_v=6),
+        "one sequence, one head, one query": Sizes(B=1, H=1, Tq=1, Tk=4, d_k=3, d_v=2),
+    }
+    judge(student, reference, {words: (*qkv(sizes), scattered(sizes)) for words, sizes in others.items()})
 
 
 @points(2, hint="Count dimensions from the end: -1 and -2. Then it does not matter how many come before.")
 def test_leading_dimensions(student, reference):
     """Inputs of two and three dimensions work like those of four."""
     sizes = Sizes(Tq=8, Tk=11)
-    mask = causal(sizes)
-    for words, lead in (("2-D: (T, d)", ()), ("3-D: (B, T, d)", (5,))):
-        Q, K, V = qkv(sizes, lead=lead)
-        with expect.case(words):
-            answer = student(Q, K, V, mask)
-            shaped(*answer, Q, K, V)
-            agree(answer, reference(Q, K, V, mask), bounds(Q, K, V, mask), mask)
+    leads = {"2-D: (T, d)": (), "3-D: (B, T, d)": (5,)}
+    judge(student, reference, {words: (*qkv(sizes, lead=lead), causal(sizes)) for words, lead in leads.items()})
 
 
 @points(1, hint="After a transpose, view() does not work any more; reshape() and the matrix product do.")
@@ -217,10 +203,9 @@ def test_transposed_inputs(student, reference):
 @points(2, hint="Operators such as /= and functions whose names end in _ write into a tensor of the caller's.")
 def test_inputs_unchanged(student):
     """Q, K, V and the mask are left as they were."""
-    Q, K, V = qkv(SIZES)
-    for form in ("random mask, bool", "padding mask, float"):
+    for form, (Q, K, V, _), answer in student.each(masked("cpu", "random mask, bool", "padding mask, float")):
         with expect.case(form):
-            tried(*student(Q, K, V, mask_of(form, SIZES)), Q, K, V)
+            tried(*answer(), Q, K, V)
             expect.unchanged(student.last)
 
 
@@ -246,12 +231,8 @@ def test_gradients(student, reference):
 @points(3, hint="exp(1000) is too large for any float. Softmax stays the same if a number is taken off a whole row.")
 def test_large_scores(student, reference):
     """Large scores do not overflow."""
-    for level in (100.0, 1000.0):
-        Q, K, V = large(SIZES, level)
-        with expect.case(f"scores of about {level:g}"):
-            answer = student(Q, K, V, None)
-            shaped(*answer, Q, K, V)
-            agree(answer, reference(Q, K, V), bounds(Q, K, V))
+    levels = (100.0, 1000.0)
+    judge(student, reference, {f"scores of about {level:g}": (*large(SIZES, level), None) for level in levels})
 
 
 @points(3, hint="New tensors take their dtype from the inputs, and the results have the dtype of the inputs.")
@@ -260,14 +241,15 @@ def test_dtypes(student, reference):
     sizes = SIZES._replace(d_k=4)
     mask = causal(sizes)
     # float16 comes without a mask: it can't hold -1e9, which is right everywhere else
-    for dtype, given in ((torch.float64, mask), (torch.float32, mask), (torch.bfloat16, mask), (torch.float16, None)):
-        Q, K, V = qkv(sizes, dtype)
-        with expect.case(str(dtype).removeprefix("torch.")):
-            answer = student(Q, K, V, given)
-            shaped(*answer, Q, K, V)
-            expect.dtype(answer[0], dtype, name="The output")
-            expect.dtype(answer[1], dtype, name="The weights tensor")
-            agree(answer, reference(Q, K, V, given), bounds(Q, K, V, given), given)
+    masks = {torch.float64: mask, torch.float32: mask, torch.bfloat16: mask, torch.float16: None}
+    cases = {str(dtype).removeprefix("torch."): (*qkv(sizes, dtype), given) for dtype, given in masks.items()}
+    for words, inputs, answer in student.each(cases):
+        with expect.case(words):
+            got = answer()
+            shaped(*got, *inputs[:3])
+            expect.dtype(got[0], inputs[0].dtype, name="The output")
+            expect.dtype(got[1], inputs[0].dtype, name="The weights tensor")
+            agree(got, reference(*inputs), bounds(*inputs), inputs[3])
 
 
 @points(1, hint="Nothing random, such as dropout, and nothing that is kept from one call to the next belongs in here.")
@@ -275,7 +257,7 @@ def test_same_answer_twice(student):
     """Two equal calls give equal answers."""
     Q, K, V = qkv(SIZES)
     mask = scattered(SIZES)
-    first, second = student(Q, K, V, mask), student(Q, K, V, mask)
+    first, second = [answer() for answer in [student.later(Q, K, V, mask) for _ in range(2)]]
     tried(*first, Q, K, V)
     expect.equal(second[1], first[1], name="The weights tensor of the second call", axes=BY_KEY)
     expect.equal(second[0], first[0], name="The output of the second call", axes=BY_FEATURE)
@@ -287,50 +269,57 @@ def test_future_is_hidden(student):
     sizes, now = Sizes(B=2, H=3, Tq=6, Tk=6, d_k=5, d_v=4), 3
     Q, K, V = qkv(sizes)
     mask = causal(sizes)
-    before = student(Q, K, V, mask)
-    tried(*before, Q, K, V)
     later = torch.arange(sizes.Tk)[:, None] > now
     loud, other = torch.where(later, 1e30 * V, V), [torch.where(later, torch.randn_like(x), x) for x in (Q, K)]
+    asked = [student.later(*inputs, mask) for inputs in ((Q, K, V), (Q, K, loud), (*other, V))]
+    before = asked[0]()
+    tried(*before, Q, K, V)
     # Values enter only through weights that are 0, so not a bit may change. Queries and keys may enter a shift
     # that cancels again: that leaves rounding, and each call has its share of it.
     nothing = (torch.zeros(()), torch.zeros(()))
     rounding = tuple(limit[..., : now + 1, :] for limit in bounds(Q, K, V, mask))
-    for words, inputs, limits in (
-        ("the values of later positions change", (Q, K, loud), nothing),
-        ("the queries and keys of later positions change", (*other, V), rounding),
+    for words, answer, limits in (
+        ("the values of later positions change", asked[1], nothing),
+        ("the queries and keys of later positions change", asked[2], rounding),
     ):
         with expect.case(words):
-            after = student(*inputs, mask)
+            after = answer()
             shaped(*after, Q, K, V)
             past = [tuple(x[..., : now + 1, :] for x in pair) for pair in (after, before)]
             agree(past[0], past[1], limits)
 
 
-@points(2, hint="Matrix products and softmax work on all sequences, heads and positions at once, without a loop.")
+@points(
+    2,
+    watched=True,
+    hint="Matrix products and softmax work on all sequences, heads and positions at once, without a loop.",
+)
 def test_no_loops(student):
     """The number of tensor operations does not grow with the sizes of the inputs."""
     small = Sizes(B=2, H=3, Tq=4, Tk=5, d_k=6, d_v=7)
     larger = {"B": 6, "H": 7, "Tq": 9, "Tk": 10, "d_k": 12, "d_v": 13}
-    few, many = operations(student, small), operations(student, small._replace(**larger))
+    few, many = operations(student, small, small._replace(**larger))
     if few and many <= few + EXTRA_OPS:
         return
     expect.true(few > 0, "Your function uses no tensor operation of PyTorch at all.")
-    for name, size in larger.items():
-        count = operations(student, small._replace(**{name: size}))
+    counts = operations(student, *(small._replace(**{name: size}) for name, size in larger.items()))
+    for (name, size), count in zip(larger.items(), counts, strict=True):
         before = getattr(small, name)
         message = f"With {name} = {before} your function takes {few} tensor operations, with {name} = {size} {count}."
         expect.true(count <= few + EXTRA_OPS, message)
     expect.true(False, f"Small inputs take {few} tensor operations, large ones {many}.")
 
 
-def operations(student, sizes: Sizes) -> int:
-    """How many operators the student's function ran for inputs of these sizes."""
-    Q, K, V = qkv(sizes)
-    tried(*student(Q, K, V, causal(sizes)), Q, K, V)
-    return sum(student.last.ops.values())
+def operations(student, *several: Sizes) -> list[int]:
+    """How many operators the student's function ran for inputs of each of these sizes."""
+    counts = []
+    for _, inputs, answer in student.each({str(sizes): (*qkv(sizes), causal(sizes)) for sizes in several}):
+        tried(*answer(), *inputs[:3])
+        counts.append(sum(student.last.ops.values()))
+    return counts
 
 
-@points(1, hint="Write the steps yourself: matrix products, a scale, the mask and a softmax.")
+@points(1, watched=True, hint="Write the steps yourself: matrix products, a scale, the mask and a softmax.")
 def test_from_scratch(student):
     """The library's ready-made attention is not used."""
     Q, K, V = qkv(SIZES)
@@ -343,11 +332,13 @@ def test_from_scratch(student):
 def test_mask_is_optional(student, reference):
     """The mask may be left out, and it may be passed by its name."""
     Q, K, V = qkv(SIZES)
-    for words, given in (("no mask given", {}), ("mask=...", {"mask": scattered(SIZES)})):
+    mask = scattered(SIZES)
+    cases = (("no mask given", student.later(Q, K, V), None), ("mask=...", student.later(Q, K, V, mask=mask), mask))
+    for words, answer, known in cases:
         with expect.case(words):
-            answer = student(Q, K, V, **given)
-            shaped(*answer, Q, K, V)
-            agree(answer, reference(Q, K, V, **given), bounds(Q, K, V, **given), given.get("mask"))
+            got = answer()
+            shaped(*got, Q, K, V)
+            agree(got, reference(Q, K, V, known), bounds(Q, K, V, known), known)
 
 
 @points(1, hint="A query without keys has no sensible answer: NaN and 0 are fine there. The other queries have one.")

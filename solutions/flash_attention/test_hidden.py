@@ -40,28 +40,43 @@ def qkv(sizes: Sizes) -> tuple[Tensor, ...]:
     return tuple(torch.randn(sizes.B, sizes.H, *shape) for shape in shapes)
 
 
-def compare(student, reference, Q: Tensor, K: Tensor, V: Tensor, block_size: int, *, lse: bool = True) -> None:
-    """The student's output, and lse if asked for, are the reference's and the library's within the bounds."""
-    got = student(Q, K, V, block_size)
-    wanted, limits = reference(Q, K, V, block_size), bounds(Q, K, V, block_size)
-    library = library_attention(Q.double(), K.double(), V.double())
-    if not bool(((library - wanted[0]).abs() <= limits[0]).all()):
-        raise GraderFault("The reference and the library's attention disagree: no mark can be trusted.")
-    expect.shape(got[0], wanted[0].shape, name="The output")
-    expect.close(got[0], wanted[0], bound=limits[0], name="The output", axes=("query", "feature"))
-    if lse:
-        expect.shape(got[1], wanted[1].shape, name="lse")
-        expect.close(got[1], wanted[1], bound=limits[1], name="lse", axes=("head", "query"))
+def judge(student, reference, cases: dict[str, tuple], *, lse: bool = True) -> None:
+    """In each case the output, and lse if asked for, are the reference's and the library's within the bounds."""
+    for words, inputs, answer in student.each(cases):
+        with expect.case(words):
+            got = answer()
+            wanted, limits = reference(*inputs), bounds(*inputs)
+            library = library_attention(*(x.double() for x in inputs[:3]))
+            if not bool(((library - wanted[0]).abs() <= limits[0]).all()):
+                raise GraderFault("The reference and the library's attention disagree: no mark can be trusted.")
+            expect.shape(got[0], wanted[0].shape, name="The output")
+            expect.close(got[0], wanted[0], bound=limits[0], name="The output", axes=("query", "feature"))
+            if lse:
+                same_lse(got[1], wanted[1], limits[1])
+
+
+def same_lse(got: Tensor, wanted: Tensor, limit: Tensor) -> None:
+    """lse has the right shape and the right numbers."""
+    expect.shape(got, wanted.shape, name="lse")
+    expect.close(got, wanted, bound=limit, name="lse", axes=("head", "query"))
+
+
+def in_blocks(sizes: Sizes, *block_sizes: int) -> dict[str, tuple]:
+    """Inputs of one size, taken in blocks of different sizes."""
+    inputs = qkv(sizes)
+    return {f"{sizes.Tk} keys, block size {block_size}": (*inputs, block_size) for block_size in block_sizes}
 
 
 @points(8, gpu=2, hint="lse has one number for each query: squeeze its last dimension.")
 def test_shape(student, device):
     """The output has shape (..., Tq, d_v) and lse has shape (..., Tq)."""
     Q, K, V = qkv(SIZES)
-    for words, lead in (("2-D inputs", (0, 0)), ("3-D inputs", (0,)), ("4-D inputs", ())):
+    leads = {"2-D inputs": (0, 0), "3-D inputs": (0,), "4-D inputs": ()}
+    cases = {words: (Q[lead], K[lead], V[lead], 4) for words, lead in leads.items()}
+    for words, inputs, answer in student.each(cases):
         with expect.case(words):
-            output, lse = student(Q[lead], K[lead], V[lead], 4)
-            shape = Q[lead].shape[:-1]
+            output, lse = answer()
+            shape = inputs[0].shape[:-1]
             expect.shape(output, (*shape, SIZES.d_v), name="The output")
             expect.shape(lse, shape, name="lse")
             expect.stays_on_device(student.last, hint="Make new tensors on the device of the inputs.")
@@ -70,43 +85,37 @@ def test_shape(student, device):
 @points(8, hint="With one block this is plain attention: scale the scores, and divide by the sum at the end.")
 def test_one_block(student, reference):
     """One block that holds all keys gives plain attention."""
-    Q, K, V = qkv(SIZES)
-    for block_size in (SIZES.Tk, SIZES.Tk + 5):
-        with expect.case(f"{SIZES.Tk} keys, block size {block_size}"):
-            compare(student, reference, Q, K, V, block_size, lse=False)
+    judge(student, reference, in_blocks(SIZES, SIZES.Tk, SIZES.Tk + 5), lse=False)
 
 
 @points(14, gpu=4, hint=MEND_HINT)
 def test_many_blocks(student, reference, device):
     """Several blocks give the output of plain attention."""
-    Q, K, V = qkv(SIZES)
-    for block_size in (1, 2, 3, 4, 6):
-        with expect.case(f"{SIZES.Tk} keys, block size {block_size}"):
-            compare(student, reference, Q, K, V, block_size, lse=False)
+    judge(student, reference, in_blocks(SIZES, 1, 2, 3, 4, 6), lse=False)
 
 
 @points(8, gpu=2, hint="The last block is shorter when block_size does not divide the number of keys. Its keys count.")
 def test_ragged_last_block(student, reference, device):
     """A last block that is shorter than the others counts like any other."""
+    cases: dict[str, tuple] = {}
     for keys, block_size in ((7, 3), (7, 4), (5, 2), (11, 10)):
-        Q, K, V = qkv(SIZES._replace(Tk=keys))
-        with expect.case(f"{keys} keys, block size {block_size}"):
-            compare(student, reference, Q, K, V, block_size, lse=False)
+        cases |= in_blocks(SIZES._replace(Tk=keys), block_size)
+    judge(student, reference, cases, lse=False)
 
 
 @points(8, gpu=2, hint="The sum is relative to the maximum: lse = m + log(l).")
 def test_log_sum_exp(student, reference, device):
     """lse is the logarithm of the sum of the exponentials of the scaled scores."""
-    Q, K, V = qkv(SIZES)
-    for block_size in (SIZES.Tk, 4, 5):
-        with expect.case(f"{SIZES.Tk} keys, block size {block_size}"):
-            _, lse = student(Q, K, V, block_size)
-            wanted, limit = reference(Q, K, V, block_size)[1], bounds(Q, K, V, block_size)[1]
-            expect.shape(lse, wanted.shape, name="lse")
-            expect.close(lse, wanted, bound=limit, name="lse", axes=("head", "query"))
+    for words, inputs, answer in student.each(in_blocks(SIZES, SIZES.Tk, 4, 5)):
+        with expect.case(words):
+            same_lse(answer()[1], reference(*inputs)[1], bounds(*inputs)[1])
 
 
-@points(26, hint="Compute the scores of one block at a time, inside the loop, and keep only the three running values.")
+@points(
+    26,
+    watched=True,
+    hint="Compute the scores of one block at a time, inside the loop, and keep only the three running values.",
+)
 def test_memory(student):
     """No tensor as large as the table of all scores is made."""
     sizes, block_size = Sizes(B=1, H=2, Tq=96, Tk=160, d_k=4, d_v=5), 8
@@ -130,13 +139,13 @@ def test_large_scores(student, reference):
     twice = torch.arange(SIZES.Tk) % half  # each key twice: else one key has all the weight, and the sum is always 1
     apart = 1.0 + torch.rand(half, 1)  # all keys point one way, each at its own length
     along = torch.randn(SIZES.B, SIZES.H, 1, SIZES.d_k)
-    for words, queries, keys in (
-        ("scores of either sign, up to several hundred", 150.0 * Q, K[..., :half, :]),
-        ("all scores far above 0", 200.0 * along.expand(Q.shape), apart * along),
-        ("all scores far below 0", -200.0 * along.expand(Q.shape), apart * along),
-    ):
-        with expect.case(words):
-            compare(student, reference, queries.contiguous(), keys[..., twice, :], V, 2)
+    pairs = {
+        "scores of either sign, up to several hundred": (150.0 * Q, K[..., :half, :]),
+        "all scores far above 0": (200.0 * along.expand(Q.shape), apart * along),
+        "all scores far below 0": (-200.0 * along.expand(Q.shape), apart * along),
+    }
+    cases = {words: (queries.contiguous(), keys[..., twice, :], V, 2) for words, (queries, keys) in pairs.items()}
+    judge(student, reference, cases)
 
 
 @points(4, hint=MEND_HINT)
@@ -145,10 +154,9 @@ def test_order_of_keys(student, reference):
     sizes = SIZES._replace(Tq=1)
     Q, K, V = qkv(sizes)
     order = (Q @ K.mT).argsort(-1)  # (B, H, 1, Tk), rising
-    for words, chosen in (("rising scores", order), ("falling scores", order.flip(-1))):
-        index = chosen.mT  # (B, H, Tk, 1)
-        with expect.case(words):
-            compare(student, reference, Q, K.take_along_dim(index, -2), V.take_along_dim(index, -2), 3)
+    orders = {"rising scores": order.mT, "falling scores": order.flip(-1).mT}  # (B, H, Tk, 1)
+    cases = {words: (Q, K.take_along_dim(index, -2), V.take_along_dim(index, -2), 3) for words, index in orders.items()}
+    judge(student, reference, cases)
 
 
 @points(3, hint="Tensor operations carry gradients. detach(), item() and writing into a slice in place do not.")
@@ -178,7 +186,7 @@ def test_inputs_unchanged(student):
     expect.unchanged(student.last)
 
 
-@points(1, hint="Write the steps yourself: matrix products, a maximum, exponentials and sums.")
+@points(1, watched=True, hint="Write the steps yourself: matrix products, a maximum, exponentials and sums.")
 def test_from_scratch(student):
     """The library's ready-made attention is not used."""
     student(*qkv(SIZES), 5)

@@ -73,15 +73,19 @@ def test_row_sum(student):
 @points(14, gpu=3, hint=SPLIT_HINT)
 def test_self_attention(student, reference, device):
     """Self-attention gives the numbers of nn.MultiheadAttention, with your weights copied into it."""
+    cases = {}
     for heads, width in ((2, 3), (3, 2)):
         sizes = square(heads, width)
-        x, given = sequences(sizes)[0], matrices(sizes)
-        with expect.case(f"{heads} heads of width {width}"):
-            answer = student(x, x, *given, heads)
-            wanted, limits = reference(x, x, *given, heads), bounds(x, x, *given, heads)
+        x = sequences(sizes)[0]
+        cases[f"{heads} heads of width {width}"] = (x, x, *matrices(sizes), heads)
+    for words, inputs, answer in student.each(cases):
+        with expect.case(words):
+            got = answer()
+            wanted, limits = reference(*inputs), bounds(*inputs)
+            x, _, *given, heads = inputs
             ask_library(library_of(given, heads), x, x, wanted, limits)
-            same_weights(answer, wanted, limits)
-            same_output(answer, wanted, limits)
+            same_weights(got, wanted, limits)
+            same_output(got, wanted, limits)
 
 
 @points(8, hint="The matrices are stored as nn.Linear stores its weight: one row for each output.")
@@ -99,29 +103,26 @@ def test_weights_of_the_library(student, reference):
 @points(12, gpu=3, hint="x asks and the context answers: keys and values are made from the context.")
 def test_cross_attention(student, reference, device):
     """A context of another length and another width works."""
-    x, context = sequences(SIZES)
-    given = matrices(SIZES)
-    with expect.case("all widths differ"):
-        answer = student(x, context, *given, SIZES.H)
-        same_output(answer, reference(x, context, *given, SIZES.H), bounds(x, context, *given, SIZES.H))
-    sizes = square(2, 3, Tq=4, Tk=6)
-    x, context = sequences(sizes)
-    given = matrices(sizes)
-    with expect.case("x and context have the same width"):
-        answer = student(x, context, *given, sizes.H)
-        wanted, limits = reference(x, context, *given, sizes.H), bounds(x, context, *given, sizes.H)
-        ask_library(library_of(given, sizes.H), x, context, wanted, limits)
-        same_output(answer, wanted, limits)
+    several = {"all widths differ": SIZES, "x and context have the same width": square(2, 3, Tq=4, Tk=6)}
+    cases = {words: (*sequences(sizes), *matrices(sizes), sizes.H) for words, sizes in several.items()}
+    for words, inputs, answer in student.each(cases):
+        with expect.case(words):
+            got = answer()
+            wanted, limits = reference(*inputs), bounds(*inputs)
+            x, context, *given, heads = inputs
+            if x.size(-1) == context.size(-1):  # else the library's module can't be given these matrices
+                ask_library(library_of(given, heads), x, context, wanted, limits)
+            same_output(got, wanted, limits)
 
 
 @points(8, gpu=2, hint=MASK_HINT)
 def test_masked_zero(student, device):
     """A key that the mask hides has a weight of exactly 0 in every head, and no other key has."""
-    x, context = sequences(SIZES)
-    given = matrices(SIZES)
-    for words, mask in masks(SIZES)[1:]:
+    given = (*sequences(SIZES), *matrices(SIZES), SIZES.H)
+    cases = {words: (*given, mask) for words, mask in masks(SIZES)[1:]}
+    for words, (*_, mask), answer in student.each(cases):
         with expect.case(words):
-            _, weights = student(x, context, *given, SIZES.H, mask)
+            _, weights = answer()
             expect.shape(weights, SIZES.weights, name="The weights tensor")
             hidden = (mask == 0).expand(weights.shape)
             expect.zero(weights, hidden, name="The weight of a hidden key", axes=BY_KEY)
@@ -131,13 +132,10 @@ def test_masked_zero(student, device):
 @points(8, gpu=2, hint=MASK_HINT)
 def test_masked_numbers(student, reference, device):
     """With masks of every shape that broadcasts, the output is right."""
-    x, context = sequences(SIZES)
-    given = matrices(SIZES)
-    for words, mask in masks(SIZES):
+    given = (*sequences(SIZES), *matrices(SIZES), SIZES.H)
+    for words, inputs, answer in student.each({words: (*given, mask) for words, mask in masks(SIZES)}):
         with expect.case(words):
-            answer = student(x, context, *given, SIZES.H, mask)
-            limits = bounds(x, context, *given, SIZES.H, mask)
-            same_output(answer, reference(x, context, *given, SIZES.H, mask), limits)
+            same_output(answer(), reference(*inputs), bounds(*inputs))
 
 
 @points(4, hint="With one head there is nothing to split: the function must not need more than one.")
@@ -155,10 +153,10 @@ def test_heads_are_separate(student):
     """Changing the queries' matrix of one head changes the weights of that head alone."""
     x, context = sequences(SIZES)
     W_q, *others = matrices(SIZES)
-    _, before = student(x, context, W_q, *others, SIZES.H)
     changed = W_q.clone()
     changed[SIZES.d_k : 2 * SIZES.d_k] *= -1.0
-    _, after = student(x, context, changed, *others, SIZES.H)
+    asked = [student.later(x, context, matrix, *others, SIZES.H) for matrix in (W_q, changed)]
+    (_, before), (_, after) = [answer() for answer in asked]
     expect.shape(before, SIZES.weights, name="The weights tensor")
     expect.shape(after, SIZES.weights, name="The weights tensor")
     # a matrix product may round one head in another way when its neighbour changes, but no more than that
@@ -201,33 +199,39 @@ def test_inputs_unchanged(student):
 @points(2, hint="Give the mask the default None, and apply it only if it is not None.")
 def test_mask_is_optional(student, reference):
     """The mask may be left out, be None, or be passed by its name."""
-    x, context = sequences(SIZES)
-    given = matrices(SIZES)
+    given = (*sequences(SIZES), *matrices(SIZES), SIZES.H)
     mask = scattered(SIZES, 1)
-    for words, options in (("no mask given", {}), ("mask=None", {"mask": None}), ("mask=...", {"mask": mask})):
+    cases = (
+        ("no mask given", student.later(*given), None),
+        ("mask=None", student.later(*given, mask=None), None),
+        ("mask=...", student.later(*given, mask=mask), mask),
+    )
+    for words, answer, known in cases:
         with expect.case(words):
-            answer = student(x, context, *given, SIZES.H, **options)
-            known = options.get("mask")
-            limits = bounds(x, context, *given, SIZES.H, known)
-            same_output(answer, reference(x, context, *given, SIZES.H, known), limits)
+            same_output(answer(), reference(*given, known), bounds(*given, known))
 
 
-@points(2, hint="All heads go through the same matrix product: after the split they are one more leading dimension.")
+@points(
+    2,
+    watched=True,
+    hint="All heads go through the same matrix product: after the split they are one more leading dimension.",
+)
 def test_no_loops(student):
     """The number of tensor operations does not grow with the number of heads or sequences."""
-    few, many = operations(student, SIZES), operations(student, SIZES._replace(B=6, H=8))
+    cases = {sizes: (*sequences(sizes), *matrices(sizes), sizes.H) for sizes in (SIZES, SIZES._replace(B=6, H=8))}
+    few, many = [operations(student, answer) for _, _, answer in student.each(cases)]
     expect.true(few > 0, "Your function uses no tensor operation of PyTorch at all.")
     message = f"2 sequences and 3 heads take {few} tensor operations, 6 sequences and 8 heads {many}."
     expect.true(many <= few + EXTRA_OPS, message)
 
 
-def operations(student, sizes: Sizes) -> int:
-    """How many operators the student's function ran for inputs of these sizes."""
-    student(*sequences(sizes), *matrices(sizes), sizes.H)
+def operations(student, answer) -> int:
+    """How many operators the student's function ran for this answer."""
+    answer()
     return sum(student.last.ops.values())
 
 
-@points(1, hint="Write the steps yourself: matrix products, a scale, the mask and a softmax.")
+@points(1, watched=True, hint="Write the steps yourself: matrix products, a scale, the mask and a softmax.")
 def test_from_scratch(student):
     """The library's ready-made attention is not used."""
     student(*sequences(SIZES), *matrices(SIZES), SIZES.H)

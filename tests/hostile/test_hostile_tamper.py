@@ -137,7 +137,7 @@ def test_library_is_out_of_reach(attack: arena.Attack, from_scratch: Zygote) -> 
     Q, K, V = (torch.randn(1, 2, 3, 4) for _ in range(3))
     call = session.call((Q, K, V), {})
     session.close()
-    assert call.failure is not None, call.ops
+    assert call.failure is not None, call.operators
     assert "not allowed here" in call.failure.message, call.failure
 
 
@@ -167,7 +167,7 @@ def scaled_dot_product_attention(Q, K, V, mask=None):
 '''
     session = attention(from_scratch, source)
     Q, K, V = (torch.randn(1, 2, 3, 4) for _ in range(3))
-    call = session.call((Q, K, V), {})
+    call = session.call((Q, K, V), watched=True)
     session.close()
     assert call.failure is None, call.failure
     assert session.loaded.banned == []
