@@ -13,7 +13,7 @@ from bench.rivals.environment import Environment
 from bench.rivals.ways import RIVALS, Way
 
 ROUNDS = 3
-FEW, MORE = 10, 40
+FEW, MORE = 100, 40
 
 
 def main() -> None:

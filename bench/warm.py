@@ -13,6 +13,7 @@ from typing import Any
 from bench.measure import ROOT, copies, cost, grade, machine, right_answer, say
 from grader import assignment as assignments
 from grader import staff
+from grader.batch import MANY
 from grader.call import Call, Invocation
 from grader.ground import ground
 from grader.marker import Marker
@@ -63,8 +64,8 @@ def main() -> None:
     print(f"\nOne more submission in a warm batch on one core, CPU ms ({machine()})")
     with tempfile.TemporaryDirectory() as name:
         few, many = Path(name) / "few", Path(name) / "many"
-        copies(few, right_answer(), 10)
-        copies(many, right_answer(), 10 + COUNT)
+        copies(few, right_answer(), MANY)
+        copies(many, right_answer(), MANY + COUNT)
         whole = (cost(grade(many), core=0).cpu - cost(grade(few), core=0).cpu) / COUNT * 1e3
     parts = measure_parts()
     say("everything: all checks, confinement, diagnosis, reports", f"{whole:.1f}", "goal: at most 60")
@@ -86,6 +87,7 @@ def measure_parts() -> Parts:
         for number in range(COUNT)
     ]
     with ground(assignment, "auto") as base:
+        base.root.settle()
         sandbox = Recording(base.root, assignment.settings)
         circumstances = Circumstances(b"the secret of a benchmark", "A", base.device)
         marker = Marker(assignment, staff.load(assignment), sandbox, circumstances)

@@ -205,6 +205,22 @@ def f(x):
     assert session.folder is None
 
 
+def test_a_zygote_that_has_settled_forks_as_before(root: Zygote) -> None:
+    """Moving the zygote's memory together before a large class changes no answer and no confinement."""
+    code = "def f(x):\n    return (x @ x.T).softmax(-1)\n"
+    x = torch.randn(3, 4)
+    mine = root.fork_zygote()
+    answers = []
+    for _ in range(2):
+        session = opened(mine, code)
+        answers.append((session.call((x,)).output, session.layers))
+        session.close()
+        mine.settle()
+    mine.close()
+    assert torch.equal(answers[0][0], answers[1][0])
+    assert answers[0][1] == answers[1][1]
+
+
 def test_a_lost_zygote_is_our_fault(root: Zygote) -> None:
     """When the forking process is gone the marker hears a SandboxError, not a failed check."""
     mine = root.fork_zygote()

@@ -96,6 +96,7 @@ def _serve(channel: Channel, terms: Terms, folder: Path) -> None:
             answer=answer,
             fault=lambda error: parcel.encode(Pages(fault=str(error), exit_status=error.exit_status)),
         )
+        base.root.settle()
         with Pool(1, base.root, service, patience=batch.patience(assignment)) as pool:
             for _, answered in pool.map(_jobs(channel)):
                 channel.send(answered or parcel.encode(Pages(fault="The marker process died each time.")))

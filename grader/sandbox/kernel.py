@@ -11,6 +11,7 @@ PR_SET_DUMPABLE = 4
 PR_GET_SECCOMP = 21
 PR_SET_SECCOMP = 22
 PR_SET_NO_NEW_PRIVS = 38
+MADV_COLLAPSE = 25
 
 LINUX = sys.platform.startswith("linux")
 _libc = ctypes.CDLL(None, use_errno=True) if LINUX else None
@@ -23,6 +24,12 @@ def prctl(option: int, argument: int = 0, pointer: object = None) -> int:
     return _checked(
         _libc.prctl(ctypes.c_int(option), ctypes.c_ulong(argument), third, ctypes.c_ulong(), ctypes.c_ulong())
     )
+
+
+def collapse(address: int, length: int) -> None:
+    """`madvise(2)`: put this range of the process's memory into huge pages now. Raises OSError."""
+    assert _libc is not None
+    _checked(_libc.madvise(ctypes.c_void_p(address), ctypes.c_size_t(length), ctypes.c_int(MADV_COLLAPSE)))
 
 
 def syscall(number: int, *arguments: int | ctypes._CData | None) -> int:
