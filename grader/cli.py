@@ -9,9 +9,9 @@ import click
 
 from grader import __version__
 from grader import cli_services as services
+from grader.cli_services import PATHS
 
 ROOT = Path(__file__).resolve().parent.parent
-PATHS = click.Path(path_type=Path)
 JOBS = click.IntRange(min=1, max=256)
 
 

@@ -7,7 +7,19 @@ from typing import Any
 
 import click
 
-PATHS = click.Path(path_type=Path)
+
+class Named(click.ParamType[Path]):
+    """A path. An empty one, as an unset variable of a script gives, is not taken for the current folder."""
+
+    name = "path"
+
+    def convert(self, value: str | Path, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        if value == "":
+            self.fail("it is empty. Write a dot for the current folder.", param, ctx)
+        return Path(value)
+
+
+PATHS = Named()
 
 
 @click.group()

@@ -7,6 +7,7 @@ from typing import Literal
 
 from rich.console import Console
 
+from grader.errors import UsageError
 from grader.pages import dashboard
 from grader.pages.render import Renderer
 from grader.pages.summary import Phase
@@ -25,10 +26,13 @@ def feedback(
     """Write every report (and for staff the class page) again.
 
     Students' pages replace those in `feedback/`; what staff see goes into `staff/`, so that the two can't be mixed up.
-    Raises UsageError when `run` is no run directory, AssignmentError when a template can't be used.
+    Raises UsageError when `run` is no run directory or `templates` no folder, AssignmentError when a template can't be
+    used.
     """
     directory = RunDirectory(run)
     info = directory.info()
+    if templates is not None and not templates.is_dir():
+        raise UsageError(f"--templates: {templates} is not a folder. Give the one with the templates.")
     overrides = (templates, root / "solutions" / info.assignment / "templates", root / "templates")
     folders = [folder for folder in overrides if folder is not None and folder.is_dir()]
     renderer = Renderer(folders, language=language)

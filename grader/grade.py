@@ -56,6 +56,8 @@ def grade(
         if not path.exists():
             raise UsageError(f"{path} does not exist. Give the folder, file or zip with the submissions.")
     place = RunDirectory(out or root / "runs" / assignment)
+    _refuse_within(paths, loaded.staff, "the assignment's own solution lies in it")
+    _refuse_within(paths, place.path, "the results are written into it, and would be taken for somebody's work")
 
     def keep() -> Kept:
         key = secret.course_secret(root, clean_start.given_secret())
@@ -110,6 +112,16 @@ def grade(
             f"Not graded, because this machine can't read it: {'; '.join(outcome.unread[:10])} "
             "All others are graded. Once that is mended, the same command goes on."
         )
+
+
+def _refuse_within(paths: tuple[Path, ...], inner: Path, why: str) -> None:
+    """Raises UsageError when a folder of submissions holds what is no submission."""
+    for path in paths:
+        if path.is_dir() and inner.resolve().is_relative_to(path.resolve()):
+            raise UsageError(
+                f"{path} can't be the folder of submissions, because {why}: {inner}. Give a folder that holds nothing "
+                "but submissions."
+            )
 
 
 def _console() -> Console:

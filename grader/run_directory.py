@@ -31,6 +31,8 @@ def write(path: Path, data: bytes | str) -> None:
             draft.unlink()
         if path.is_dir():
             raise UsageError(f"{path} is a folder, and a file has to be written there. {_MOVE}") from None
+        if not path.parent.is_dir():
+            raise UsageError(f"{path} can't be written: there is no folder {path.parent}. Make it first.") from None
         raise UsageError(
             f"{path} can't be written: {error.strerror}. Free some space or choose another place; "
             "the same command goes on where it stopped."

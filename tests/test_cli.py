@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from grader.__main__ import main
-from tests import course
+from grader.results import encode
+from grader.run_directory import RunDirectory, write
+from tests import course, reports
 
 
 def grader(*arguments: object, root: Path | None = None, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -138,6 +140,17 @@ WRONG = {
     "an empty folder": (("grade", "double", "empty"), "empty"),
     "a folder that is no run": (("feedback", "empty"), "no run.json in it. Give the folder that `grader grade` wrote"),
     "a due date that is none": (("check", "late", "x.py"), "late.due: 'tomorrow' is not a time"),
+    "no path, but an unset variable": (("grade", "double", ""), "it is empty. Write a dot for the current folder"),
+    "no folder for the results": (("grade", "double", "work", "--out", ""), "it is empty. Write a dot"),
+    "the course for its submissions": (("grade", "double", "."), "the assignment's own solution lies in it"),
+    "results among submissions": (("grade", "double", "work", "--out", "work/run"), "the results are written into it"),
+    "points beyond measure": (("grade", "double", "work", "--adjust", "points.csv"), "more than any assignment has"),
+    "a file for a folder that is not there": (("junit", "run", "-o", "no/x.xml"), "there is no folder no. Make it"),
+    "templates that are not there": (("feedback", "run", "--templates", "no"), "--templates: no is not a folder"),
+    "a file to take along that is not there": (("gradescope", "build", "double", "--include", "no"), "is not a file"),
+    "Gradescope's command at home": (("gradescope", "run", "double", "--tree", "no"), "not there. This command is"),
+    "PrairieLearn's command at home": (("prairielearn", "run", "double", "--tree", "no"), "is not there. This command"),
+    "GitHub's command without a repository": (("github-classroom", "run", "double", "no"), "no is not a folder. Give"),
     "an unknown format": (("grade", "double", "work", "--from", "floppy"), "floppy"),
     "no marker at all": (("grade", "double", "work", "--jobs", "0"), "0 is not in the range 1<=x<=256"),
     "more markers than any machine has": (("audit", "double", "--jobs", "10000000"), "not in the range 1<=x<=256"),
@@ -161,6 +174,9 @@ def test_wrong_use_is_one_message_and_status_2(
     (tmp_path / "empty").mkdir()
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / "ada.py").write_text(course.RIGHT)
+    (tmp_path / "points.csv").write_text("id,points,reason\nada,1e20,kindness\n")
+    RunDirectory(tmp_path / "run").create()
+    write(tmp_path / "run" / "run.json", encode(reports.run_info(0)))
     assert here(monkeypatch, tmp_path, *arguments) == 2
     told = capsys.readouterr().err
     assert words in told

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+from pathlib import Path
+
 import msgspec
 import pytest
 from instructor import PAGE, follow
@@ -46,6 +49,21 @@ def test_nothing_is_overwritten(tmp_path):
     with pytest.raises(AssignmentError, match="exists already"):
         new("mine", tmp_path)
     assert not (tmp_path / "assignments").exists()
+
+
+def test_a_place_that_can_not_be_written_is_told(tmp_path, monkeypatch):
+    """One message, and no half of an assignment stays behind."""
+    write_text = Path.write_text
+
+    def full(path, text, **options):
+        if path.suffix == ".toml":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write_text(path, text, **options)
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(AssignmentError, match=r"Nothing can be written into .*: No space left on device\."):
+        new("mine", tmp_path)
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
 def test_the_pages_example_is_complete(tmp_path):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import keyword
 import re
+import shutil
 import sys
+from collections.abc import Iterator
 from importlib.machinery import PathFinder
 from pathlib import Path
 
@@ -38,15 +40,25 @@ def new(name: str, root: Path) -> list[Path]:
     for folder in halves.values():
         if folder.exists():
             raise AssignmentError(f"{folder} exists already. Choose another name, or remove it first.")
-    written = []
-    for half, folder in halves.items():
-        for source in sorted((TEMPLATE / half).rglob("*")):
-            if source.is_file() and "__pycache__" not in source.parts:
-                target = folder / str(source.relative_to(TEMPLATE / half)).replace(EXAMPLE, name)
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_text(source.read_text(encoding="utf-8").replace(EXAMPLE, name), encoding="utf-8")
-                written.append(target)
+    try:
+        written = [path for half, folder in halves.items() for path in _copied(TEMPLATE / half, folder, name)]
+    except OSError as error:
+        for folder in halves.values():
+            shutil.rmtree(folder, ignore_errors=True)
+        raise AssignmentError(
+            f"Nothing can be written into {root}: {error.strerror}. Name the course folder with `grader --root FOLDER`."
+        ) from None
     return written + release(load(name, root))
+
+
+def _copied(template: Path, folder: Path, name: str) -> Iterator[Path]:
+    """Write one half; the files."""
+    for source in sorted(template.rglob("*")):
+        if source.is_file() and "__pycache__" not in source.parts:
+            target = folder / str(source.relative_to(template)).replace(EXAMPLE, name)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(source.read_text(encoding="utf-8").replace(EXAMPLE, name), encoding="utf-8")
+            yield target
 
 
 def _found(name: str) -> bool:

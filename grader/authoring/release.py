@@ -18,6 +18,7 @@ from grader.authoring.cells import NOTEBOOK, SCRIPT
 from grader.authoring.master import master_path, read_master
 from grader.authoring.strip import Stripped, refuse_leaks, strip
 from grader.errors import AssignmentError
+from grader.run_directory import write
 
 _INCLUDE = re.compile(r"# include (?P<name>[\w.]+)")
 _BADGE = "https://colab.research.google.com/assets/colab-badge.svg"
@@ -44,7 +45,7 @@ def release(assignment: Assignment, check: bool = False) -> list[Path]:
         paths = " and ".join(str(path) for path in old)
         raise AssignmentError(f"{paths}: out of date. Run 'grader release {assignment.name}' and commit the result.")
     for path in old:
-        path.write_bytes(starters[path])
+        write(path, starters[path])
     return old
 
 

@@ -117,6 +117,9 @@ def _unwritable(path: Path, error: OSError) -> UsageError:
 
 def _half(folder: Path, known: set[str], suffixes: set[str], below: str, include: Iterable[Path]) -> Files:
     wanted = {path.resolve() for path in include}
+    for path in sorted(wanted):
+        if not path.is_file():
+            raise UsageError(f"--include: {path} is not a file. Check the path.")
     files: Files = {}
     strays: list[Path] = []
     for path in sorted(folder.iterdir()) if folder.is_dir() else []:

@@ -19,6 +19,7 @@ from grader import assignment as assignments
 from grader import staff
 from grader.assignment import SETTINGS, Assignment
 from grader.collect import Checks, collect
+from grader.errors import UsageError
 from grader.pages.render import Renderer, environment
 from grader.pages.summary import number
 from grader.pages.words import BUILT_IN
@@ -73,8 +74,11 @@ def public_checks(assignment: Assignment) -> list[str]:
 def run(root: Path, name: str, folder: Path, *, output: Path | None = None, summary: Path | None = None) -> str:
     """Run the public checks on the work in `folder`; what to print.
 
-    `output` and `summary` are the files that GitHub names in GITHUB_OUTPUT and GITHUB_STEP_SUMMARY.
+    `output` and `summary` are the files that GitHub names in GITHUB_OUTPUT and GITHUB_STEP_SUMMARY. Raises UsageError
+    when there is no such folder, or they can't be written.
     """
+    if not folder.is_dir():
+        raise UsageError(f"{folder} is not a folder. Give the one that holds the student's repository.")
     report = single.mark(
         single.Task(
             assignment=assignments.load(name, root),
@@ -87,12 +91,18 @@ def run(root: Path, name: str, folder: Path, *, output: Path | None = None, summ
     )
     if output is not None:
         lines = [f"{runner(check.id)}={encoded(check)}\n" for check in report.checks]
-        with output.open("a", encoding="utf-8") as file:
-            file.writelines(lines)
+        _append(output, "".join(lines))
     if summary is not None:
-        with summary.open("a", encoding="utf-8") as file:
-            file.write(Renderer().markdown(report, audience="student"))
+        _append(summary, Renderer().markdown(report, audience="student"))
     return printed(report)
+
+
+def _append(path: Path, text: str) -> None:
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise UsageError(f"{path} can't be written: {error.strerror}. GitHub names it; look at the workflow.") from None
 
 
 def runner(check_id: str) -> str:

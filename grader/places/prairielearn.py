@@ -17,6 +17,7 @@ from typing import Any
 from grader import assignment as assignments
 from grader import clean_start, secret
 from grader.assignment import Assignment
+from grader.errors import UsageError
 from grader.pages.check_view import count_words
 from grader.pages.heatmap import figure, grid
 from grader.pages.render import environment
@@ -45,10 +46,14 @@ def run(root: Path, name: str, folder: Path, *, seconds: float = SECONDS, floor:
     student nothing; it is raised as GraderFault (UsageError for a configuration) once that is written.
     """
     started = time.monotonic()
+    if not folder.is_dir():
+        raise UsageError(f"{folder} is not there. This command is for the image that PrairieLearn runs.")
     path = folder / "results" / "results.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     words = load_words()
     save(path, not_gradable(f"{words['fix_fault']}. {words['fix_fault_text']}"))
+    if not (folder / "student").is_dir():
+        raise UsageError(f"{folder / 'student'} is not there, so {folder} is not as PrairieLearn lays it out.")
     for private in ("data", "tests", "results"):
         with contextlib.suppress(OSError):
             os.chmod(folder / private, 0o700)  # noqa: PTH101

@@ -16,6 +16,7 @@ from grader.sheets.sheet import Row
 from grader.text import clean
 
 LONGEST_REASON = 500
+MOST_POINTS = 10_000.0
 _IDS = ("id", "student id", "student", "sid", "username", "email", "submission")
 _SPAN = re.compile(r"(\d+(?:[.,]\d+)?)\s*(d|days?|h|hours?|m|min|minutes?)\b\s*", re.IGNORECASE)
 _UNITS = {"d": timedelta(days=1), "h": timedelta(hours=1), "m": timedelta(minutes=1)}
@@ -73,6 +74,8 @@ def read_adjustments(path: Path) -> dict[str, list[Manual]]:
             points = math.nan
         if not math.isfinite(points):
             raise UsageError(f"{where}: points: {cells['points']!r} is not a number. Write 2.5 or -1.")
+        if abs(points) > MOST_POINTS:
+            raise UsageError(f"{where}: points: {cells['points']} are more than any assignment has. Mend the number.")
         if not cells["reason"]:
             raise UsageError(f"{where}: reason: it is empty. Students read it in their report; say why.")
         reason = clean(cells["reason"], LONGEST_REASON)

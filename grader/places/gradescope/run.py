@@ -17,7 +17,7 @@ import msgspec
 
 from grader import assignment as assignments
 from grader.assignment import Assignment
-from grader.errors import GraderError, GraderFault
+from grader.errors import GraderError, GraderFault, UsageError
 from grader.pages.words import load_words
 from grader.places.gradescope import attempts, metadata
 from grader.places.gradescope.metadata import Metadata
@@ -33,6 +33,11 @@ def run(root: Path, name: str, folder: Path, *, floor: str = "B") -> None:
     """
     started = time.monotonic()
     tree = Tree(folder)
+    if not tree.root.is_dir():
+        raise UsageError(
+            f"{tree.root} is not there. This command is for Gradescope's machines; to rehearse it here, use "
+            "`grader gradescope simulate ZIP SUBMISSION`."
+        )
     tree.write(_fallback())
     tree.close_to_students()
     try:
@@ -52,6 +57,8 @@ def _fallback() -> dict[str, Any]:
 
 def _results(root: Path, name: str, tree: Tree, started: float, floor: str) -> dict[str, Any]:
     assignment = assignments.load(name, root)
+    if not tree.submission.is_dir():
+        raise UsageError(f"{tree.submission} is not there, so {tree.root} is not as Gradescope lays it out.")
     known = metadata.read(tree.metadata)
     if known.problem:
         print(f"Lateness and attempts are unknown: {known.problem}")
