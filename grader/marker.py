@@ -6,7 +6,6 @@ decides every verdict itself, from bytes; student code runs elsewhere.
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -15,7 +14,7 @@ from typing import Any
 import msgspec
 import torch
 
-from grader import agreement, secret
+from grader import agreement, opening, secret
 from grader.assignment import Assignment
 from grader.call import Call
 from grader.collect import GPU, Check, Checks, collect
@@ -23,7 +22,6 @@ from grader.diagnosis import contract, crashes, diagnose
 from grader.diagnosis.contract import Verdict
 from grader.errors import GraderError, SandboxError
 from grader.reading import source
-from grader.reading.source import Sources
 from grader.reporting import Circumstances, Reporter, broken_diagnosis
 from grader.results import CheckResult, DiagnosisResult, Flag, Report
 from grader.sandbox.interface import Sandbox, Session
@@ -81,17 +79,12 @@ class Marker:
         sources = source.units(submission.files, self.assignment.settings)
         if submission.problem or sources.problem:
             return self.reporter.unread(submission, sources, checks.checks)
-        with contextlib.ExitStack() as opened:
-            session, verdict = self._opened(sources)
-            opened.callback(session.close)
-            results, calls = self._checked(checks, session, verdict, submission)
-            if not verdict.stuck and session.loaded.partial and _nothing_but_exceptions(calls):  # no example had told
-                whole = self.sandbox.open(sources, whole=True)
-                opened.callback(whole.close)
-                other = self._probe(whole)
-                again = self._checked(checks, whole, other, submission)
-                if any(call.failure is None for call in again[1]):
-                    session, verdict, (results, calls) = whole, other, again
+
+        def check(session: Session, verdict: Verdict) -> tuple[list[CheckResult], list[Call]]:
+            return self._checked(checks, session, verdict, submission)
+
+        with opening.tried(self.sandbox, sources, self._probe, check) as work:
+            session, verdict, results, calls = work.session, work.verdict, work.found, work.calls
             diagnoses, flags = self._diagnose(results, calls, session, verdict)
         results = self.reporter.explained(results, checks.checks, diagnoses, verdict)
         report = self.reporter.graded(submission, sources, session, verdict, results, calls, diagnoses, flags)
@@ -108,42 +101,20 @@ class Marker:
             self.heard(results[-1])
         return results, calls
 
-    def one(self, submission: Submission, check: Check, checks: Checks, calls: list[Call]) -> CheckResult:
-        """A single check on the same inputs as in `mark`; its calls are appended to `calls`."""
-        session, verdict = self._opened(source.units(submission.files, self.assignment.settings))
-        try:
-            return self._check(check, checks, session, verdict, submission, calls)
-        finally:
-            session.close()
+    def one(self, submission: Submission, check: Check, checks: Checks) -> tuple[CheckResult, list[Call]]:
+        """A single check on the same inputs as in `mark`, and its calls."""
+
+        def attempt(session: Session, verdict: Verdict) -> tuple[CheckResult, list[Call]]:
+            calls: list[Call] = []
+            return self._check(check, checks, session, verdict, submission, calls), calls
+
+        sources = source.units(submission.files, self.assignment.settings)
+        with opening.tried(self.sandbox, sources, self._probe, attempt) as work:
+            return work.found, work.calls
 
     def seed(self, submission: Submission, check_id: str) -> int:
         """The seed of a check's inputs: the same for the same work, unguessable without the course secret."""
         return secret.seed(self.circumstances.secret, self.digest, submission.digest, check_id)
-
-    def _opened(self, sources: Sources) -> tuple[Session, Verdict]:
-        """The work with what its function seems to need; with all of it where only that works.
-
-        A function may need what no name in it leads to: a registry that decorators fill, a method given to a
-        library's class, a definition made by `exec`. To run everything from the start would train and download.
-        """
-        session = self.sandbox.open(sources)
-        try:
-            verdict = self._probe(session)
-            if not (verdict.stuck and session.loaded.partial):
-                return session, verdict
-            whole = self.sandbox.open(sources, whole=True)
-        except BaseException:
-            session.close()
-            raise
-        try:
-            other = self._probe(whole)
-            better = other.better(verdict)
-        except BaseException:
-            session.close()
-            whole.close()
-            raise
-        (session if better else whole).close()
-        return (whole, other) if better else (session, verdict)
 
     def _probe(self, session: Session) -> Verdict:
         """Whether and how the function can be called, in a few small calls."""
@@ -218,8 +189,3 @@ def _told(found: DiagnosisResult, verdict: Verdict) -> bool:
     if found.misconceptions and verdict.explains.issuperset(found.misconceptions):
         return True
     return bool(verdict.recognised) and not verdict.translated and crashes.follows(found.misconceptions)
-
-
-def _nothing_but_exceptions(calls: list[Call]) -> bool:
-    """Whether there were calls, and each ended in an exception of the student's code."""
-    return bool(calls) and all(call.failure is not None and call.failure.kind == "exception" for call in calls)

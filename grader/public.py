@@ -8,10 +8,12 @@ from rich.console import Console
 from rich.markup import escape
 
 from grader import assignment as assignments
+from grader import opening
 from grader.assignment import Assignment
 from grader.call import Call
-from grader.collect import GPU, Checks, Ending, collect
+from grader.collect import GPU, Check, Checks, Ending, collect
 from grader.diagnosis import contract
+from grader.diagnosis.contract import Verdict
 from grader.errors import UsageError
 from grader.reading import source
 from grader.sandbox.interface import Session
@@ -19,6 +21,7 @@ from grader.sandbox.local import LocalSandbox
 from grader.staff import no_reference
 from grader.submission import SourceFile
 
+Checked = tuple[Check, Ending]
 MARKS = {"passed": "[green]passed[/]", "failed": "[red]not yet[/]", "skipped": "skipped", "error": "[red]error[/]"}
 
 
@@ -35,34 +38,42 @@ def check(root: Path, name: str, file: Path | None) -> bool:
     sources = source.units([SourceFile(path.name, path.read_bytes())], assignment.settings)
     if sources.problem:
         raise UsageError(f"{path}: {sources.problem.message}")
-    session = LocalSandbox(assignment.settings).open(sources)
-    verdict = contract.probe(
-        session.loaded, lambda args, kwargs: session.call(args, kwargs), assignment.settings.entry, None, (), {}
-    )
     console.print(f"[bold]Public checks[/] of {escape(assignment.settings.title)} on {escape(str(path))}")
+
+    def probe(session: Session) -> Verdict:
+        call = lambda args, kwargs: session.call(args, kwargs)  # noqa: E731
+        return contract.probe(session.loaded, call, assignment.settings.entry, None, (), {})
+
+    def attempt(session: Session, verdict: Verdict) -> tuple[list[Checked], list[Call]]:
+        return ([], []) if verdict.fatal else _run(assignment, session)
+
+    with opening.tried(LocalSandbox(assignment.settings), sources, probe, attempt) as work:
+        verdict, done = work.verdict, work.found
     if verdict.words:
         console.print(escape(verdict.words))
-    passed = not verdict.fatal and _run(assignment, session, console)
+    for one, ending in done:
+        _print(console, one.title, ending, one.hint)
+    passed = sum(ending.status == "passed" for _, ending in done)
+    if not verdict.fatal:
+        console.print(f"{passed} of {len(done)} public checks passed.")
     console.print("These are the [bold]public checks[/]. Your mark comes from other checks, which try much more.")
-    return passed
+    return not verdict.fatal and passed == len(done)
 
 
-def _run(assignment: Assignment, session: Session, console: Console) -> bool:
-    """Whether every check passed."""
-    endings: list[Ending] = []
+def _run(assignment: Assignment, session: Session) -> tuple[list[Checked], list[Call]]:
+    """Every check that needs no accelerator, how it ended, and all calls."""
+    done: list[Checked] = []
+    calls: list[Call] = []
 
     def work(checks: Checks) -> None:
-        shown = [one for one in checks.checks if one.device != GPU]
-        for one in shown:
-            calls: list[Call] = []
-            ending = checks.run(one, one.student(session, assignment.settings, calls))
-            endings.append(ending)
-            _print(console, one.title, ending, one.hint)
-        passed = sum(ending.status == "passed" for ending in endings)
-        console.print(f"{passed} of {len(shown)} public checks passed.")
+        for one in checks.checks:
+            if one.device != GPU:
+                made: list[Call] = []
+                done.append((one, checks.run(one, one.student(session, assignment.settings, made))))
+                calls.extend(made)
 
     collect(assignment.public_checks, Checks(no_reference, work))
-    return all(ending.status == "passed" for ending in endings)
+    return done, calls
 
 
 def _print(console: Console, title: str, ending: Ending, hint: str) -> None:

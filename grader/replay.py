@@ -43,18 +43,17 @@ def replay(root: Path, run: Path, submission_id: str, check_id: str, paths: tupl
             secret.course_secret(root, clean_start.given_secret()), base.canary.level, base.device
         )
         _refuse_other_seed(circumstances, assignment.digest(), old)
-        calls: list[Call] = []
-        results: list[CheckResult] = []
+        done: list[tuple[CheckResult, list[Call]]] = []
         marker = Marker(
             assignment, staff.load(assignment), ConfinedSandbox(base.root, assignment.settings), circumstances
         )
 
         def work(checks: Checks) -> None:
             check = next(one for one in checks.checks if one.id == check_id)
-            results.append(marker.one(submission, check, checks, calls))
+            done.append(marker.one(submission, check, checks))
 
         collect(assignment.hidden_checks, Checks(marker.staff.in_double, work))
-    _show(Console(highlight=False), results[0], calls, old)
+    _show(Console(highlight=False), *done[0], old)
 
 
 def _same_work(taken: intake.Intake, old: Report) -> Submission:

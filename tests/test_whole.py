@@ -9,6 +9,7 @@ import pytest
 
 from grader import staff
 from grader.marker import Marker
+from grader.public import check
 from grader.reporting import Circumstances
 from grader.results import Report
 from grader.sandbox import zygote
@@ -118,15 +119,35 @@ def mark(root: Zygote, tmp_path: Path, text: str, **others: str) -> Report:
     return reports[0]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [REGISTRY, SUBCLASSES, ARGUMENT, DISPATCH, REPLACED, LATER, TEXT, LOOP, ATTRIBUTE],
-    ids=["registry", "subclasses", "argument", "dispatch", "replaced", "later", "text", "loop", "attribute"],
-)
+WORKS = {
+    "registry": REGISTRY,
+    "subclasses": SUBCLASSES,
+    "argument": ARGUMENT,
+    "dispatch": DISPATCH,
+    "replaced": REPLACED,
+    "later": LATER,
+    "text": TEXT,
+    "loop": LOOP,
+    "attribute": ATTRIBUTE,
+}
+
+
+@pytest.mark.parametrize("text", WORKS.values(), ids=WORKS)
 def test_what_the_whole_file_makes_right_is_right(root: Zygote, tmp_path: Path, text: str) -> None:
     """A function that works once its file is imported gets full marks, however its parts came together."""
     report = mark(root, tmp_path, text)
     assert report.score == report.max_score, [check.message for check in report.checks]
+
+
+@pytest.mark.parametrize("text", WORKS.values(), ids=WORKS)
+def test_it_is_right_on_the_students_own_machine_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    """`grader check` opens the file as the marker does: nobody sees failures at home and passes in the course."""
+    course.make(tmp_path)
+    (tmp_path / "double.py").write_text(text)
+    assert check(tmp_path, "double", tmp_path / "double.py"), capsys.readouterr().out
+    assert "3 of 3 public checks passed." in capsys.readouterr().out
 
 
 def test_the_other_files_are_run_as_well(root: Zygote, tmp_path: Path) -> None:
