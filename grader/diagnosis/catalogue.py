@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from grader.misconception import AFTER, Bank, Knobs, Misconception, Step
 
-_SEEN = {"common": 0, "occasional": 1, "rare": 2}
+DEVICE, SEEN = "device", "seen"
+EMPTY = "no answer"
+"""Stands for the student's answer where no item looks at it, so that such values are the same for all students."""
+_HOW_OFTEN = {"common": 0, "occasional": 1, "rare": 2}
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,10 +32,20 @@ class Plan:
     """A step, and which items touch it directly or through what it needs."""
 
     step: Step
+    slot: int
+    """Where its value stands in a row of values."""
     direct: int
     upstream: int
+    drawn: int
+    """Items with which the step looks at the student's answer."""
+    reads: tuple[int, ...]
+    """Slots of its inputs; the answer's is that of an empty answer."""
+    reads_answer: tuple[int, ...]
+    """The same with the student's answer."""
+    needs: int
+    """The same as bits of a number."""
     passed: int | None
-    """The position of the input that the step passes on while no item touches it."""
+    """The slot of the input that the step passes on while no item touches it."""
     knobs: dict[int, dict[str, Any]] = field(default_factory=dict)
     """Set of items that touch the step -> its settings, as far as they were needed."""
 
@@ -42,11 +56,12 @@ class Catalogue:
     def __init__(self, bank: Bank) -> None:
         self.bank = bank
         settings: list[tuple[Misconception | None, Knobs, bool]] = []
-        ideas = sorted(bank.misconceptions, key=lambda idea: _SEEN[idea.seen])
+        ideas = sorted(bank.misconceptions, key=lambda idea: _HOW_OFTEN[idea.seen])
         settings += [(idea, idea.knobs, True) for idea in ideas]
         settings += [(idea, knobs, False) for idea in ideas for knobs in idea.also]
         settings += [(None, knobs, True) for knobs in bank.styles]
-        self.items = tuple(Item(1 << n, idea, knobs, main, n) for n, (idea, knobs, main) in enumerate(settings))
+        bits = self._bits([knobs for _, knobs, _ in settings])
+        self.items = tuple(Item(bits[n], idea, knobs, main, n) for n, (idea, knobs, main) in enumerate(settings))
         self.ideas = tuple(item for item in self.items if item.idea is not None)
         self.styles = tuple(item for item in self.items if item.idea is None)
         self.of = {item.bit: item for item in self.items}
@@ -57,21 +72,59 @@ class Catalogue:
         self._conflicts = {
             item.bit: functools.reduce(int.__or__, (owners[owner] for owner in _owned(item))) for item in self.items
         }
+        self.slots = {name: slot for slot, name in enumerate((*bank.arguments, DEVICE, SEEN, EMPTY))}
+        """Name -> where the value stands in a row of all values, steps in order after what is given."""
+        self.given = len(self.slots)
         self.plans: dict[str, Plan] = {}
         for step in bank.steps:
-            direct = sum(item.bit for item in self.items if step.knobs.keys() & item.knobs.keys())
-            above = [self.plans[name].upstream for name in step.inputs if name in self.plans]
-            passed = None if step.passes is None else step.inputs.index(step.passes)
-            self.plans[step.name] = Plan(step, direct, functools.reduce(int.__or__, above, direct), passed)
+            self.plans[step.name] = self._plan(step)
         self.steps = {
             item.bit: tuple(name for name, plan in self.plans.items() if plan.direct & item.bit) for item in self.items
         }
         """Item -> the steps that it touches directly."""
-        reading = [plan.direct for plan in self.plans.values() if "seen" in plan.step.inputs]
-        self.drawn = functools.reduce(int.__or__, reading, 0)
+        self.paths = {name: self._path(plan) for name, plan in self.plans.items()}
+        """Step -> the steps that it needs, in order, itself the last."""
+        self.drawn = functools.reduce(int.__or__, (plan.drawn for plan in self.plans.values()), 0)
         """Items that may look at the student's answer."""
+        self._ranks: dict[int, tuple[int, int]] = {}
         self.ends = [name for name in self.plans if name in bank.returns or name.endswith(AFTER)]
         """Steps whose exception is the call's."""
+
+    def _bits(self, settings: Sequence[Knobs]) -> list[int]:
+        """A bit for each item: the later in the implementation it acts first, the lower."""
+        first: dict[str, int] = {}
+        for number, step in enumerate(self.bank.steps):
+            for knob in step.knobs:
+                first.setdefault(knob, number)
+        acts = [min((first[knob] for knob in knobs), default=0) for knobs in settings]
+        order = sorted(range(len(settings)), key=lambda n: acts[n], reverse=True)
+        bits = {n: 1 << place for place, n in enumerate(order)}
+        return [bits[n] for n in range(len(settings))]
+
+    def _path(self, plan: Plan) -> tuple[Plan, ...]:
+        slots = {plan.slot, *plan.reads}
+        for other in reversed(self.plans.values()):
+            if other.slot in slots:
+                slots.update(other.reads)
+        return tuple(other for other in self.plans.values() if other.slot in slots)
+
+    def _plan(self, step: Step) -> Plan:
+        slots = self.slots
+        direct = sum(item.bit for item in self.items if step.knobs.keys() & item.knobs.keys())
+        above = [self.plans[name].upstream for name in step.inputs if name in self.plans]
+        answer = tuple(slots[name] for name in step.inputs)
+        slots[step.name] = len(slots)
+        return Plan(
+            step,
+            slots[step.name],
+            direct,
+            functools.reduce(int.__or__, above, direct),
+            direct if SEEN in step.inputs else 0,
+            tuple(slots[EMPTY if name == SEEN else name] for name in step.inputs),
+            answer,
+            sum(1 << slot for slot in {*answer}),
+            None if step.passes is None else slots[step.passes],
+        )
 
     def fits(self, chosen: int, item: Item) -> bool:
         """Whether the item can join the set: it is not in it, and sets no knob that the set has set."""
@@ -84,11 +137,20 @@ class Catalogue:
             bit = chosen & -chosen
             found.append(self.of[bit])
             chosen ^= bit
-        return found
+        return sorted(found, key=lambda item: item.rank)
 
     def size(self, chosen: int) -> int:
         """How many wrong ideas a set holds; styles do not count."""
-        return sum(item.idea is not None for item in self.members(chosen))
+        return self.rank(chosen)[0]
+
+    def rank(self, chosen: int) -> tuple[int, int]:
+        """How many ideas a set holds and how unlikely its items are: the smaller, the sooner it is named."""
+        found = self._ranks.get(chosen)
+        if found is None:
+            members = self.members(chosen)
+            ideas = sum(item.idea is not None for item in members)
+            found = self._ranks[chosen] = ideas, sum(item.rank for item in members)
+        return found
 
     def knobs(self, plan: Plan, direct: int) -> dict[str, Any]:
         """The settings of a step's knobs under a set of items that touch it."""

@@ -68,21 +68,28 @@ def diagnose(
     """
     with torch.no_grad(), np.errstate(all="ignore"), warnings.catch_warnings(), _uncollected():
         warnings.simplefilter("ignore")  # wrong ideas make the library warn, as they should
-        inquiry = _Inquiry(calls, bank, bounds, ask)
-        found = inquiry.result(inquiry.records)
-        if found is not None:
-            return [found]
-        answered = [record for record in inquiry.records if record.call.failure is None]
-        failures = {crashes.family(call.failure) for call in calls if call.failure is not None}
-        if answered and failures and failures <= APART:
-            inquiry.apart = True
-            found = inquiry.result(answered)
-        return [*([found] if found else []), *_crashes(calls)]
+        return _diagnosed(calls, bank, bounds, ask)
+
+
+def _diagnosed(calls: Sequence[Call], bank: Bank, bounds: Bounds | None, ask: Ask | None) -> list[DiagnosisResult]:
+    inquiry = _Inquiry(calls, bank, bounds, ask)
+    found = inquiry.result(inquiry.records)
+    if found is not None:
+        return [found]
+    answered = [record for record in inquiry.records if record.call.failure is None]
+    failures = {crashes.family(call.failure) for call in calls if call.failure is not None}
+    if answered and failures and failures <= APART:
+        inquiry.apart = True
+        found = inquiry.result(answered)
+    return [*([found] if found else []), *_crashes(calls)]
 
 
 @contextlib.contextmanager
 def _uncollected() -> Iterator[None]:
-    """No garbage collection: the search makes many small objects, and collecting once costs more than all of it."""
+    """No garbage collection: the search makes many small objects, and collecting once costs more than all of it.
+
+    What was made must be gone by the end, or the first collection after it walks through everything.
+    """
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -111,48 +118,59 @@ class _Inquiry:
         self.records = [WhatIf(self.catalogue, call, bounds) for call in calls if _usable(call, bank)]
         self.records = sorted((record for record in self.records if record.known), key=_order)
         self.parts: dict[WhatIf, tuple[Part, ...]] = {}
-        self.search = Search(self.catalogue)
+        self.search = Search(self.catalogue, lambda: quiet_of(bank))
         self.questions = list(questions_of(bank)) if ask else []
         self.left = QUESTIONS
+        self.asked: list[WhatIf] = []
         self.apart = False
         """Whether failures are explained by themselves, so that they say nothing for a set."""
 
     def result(self, records: list[WhatIf]) -> DiagnosisResult | None:
         """The smallest sets that fit all these calls, as a result; None when none does."""
-        asked: list[WhatIf] = []
         for size in THOROUGH:
             if size == 2:
-                asked = self._opening(records)
-                if all(record.call.failure is not None for record in (*asked, *records)):
+                self._open(records)
+                if all(record.call.failure is not None for record in self._all(records)):
                     return None  # no number to go by: two ideas would be a guess
             for thorough in THOROUGH[size]:
-                sets = self._fitting([*asked, *records], size, thorough)
-                remain = self._told_apart(sets, asked)
+                sets = self._fitting(self._all(records), size, thorough)
+                remain = self._told_apart(sets)
                 if sets and not remain:  # the further calls tell against all of them
-                    remain = self._fitting([*asked, *records], size, thorough)
+                    remain = self._fitting(self._all(records), size, thorough)
                 if remain:
-                    return self._written(self._groups(remain), [*asked, *records])
+                    return self._written(self._groups(remain), self._all(records))
         return None
+
+    def _all(self, records: list[WhatIf]) -> list[WhatIf]:
+        """These calls and what was asked, of which the answers come first: few ideas show there."""
+        asked = [record for record in self.asked if record.seen or not self.apart]
+        return [*sorted(asked, key=lambda record: not record.seen), *records]
 
     def _fitting(self, records: Sequence[WhatIf], size: int, thorough: bool) -> list[int]:
         parts = [part for record in records for part in self._parts(record)]
         fitting = self.search.fitting(parts, size, thorough=thorough)
         return [chosen for chosen in fitting if self.catalogue.size(chosen) and self._convincing(chosen, parts)]
 
-    def _opening(self, records: Sequence[WhatIf]) -> list[WhatIf]:
-        """What is asked before sets of two are searched, until one is answered, or two where most calls failed."""
-        failed = sum(record.call.failure is not None for record in records)
-        wanted = 2 if 2 * failed > len(records) else 1
-        asked: list[WhatIf] = []
-        while self.questions and self.left and sum(bool(record.seen) for record in asked) < wanted:
-            asked.append(self._put(self.questions[0]))
-        return sorted(asked, key=lambda record: not record.seen)
+    def _open(self, records: Sequence[WhatIf]) -> None:
+        """Ask before sets of two are searched, until one question is answered, or two where most calls failed."""
+        failed = [record for record in records if record.call.failure is not None]
+        many = 2 * len(failed) > len(records)
+        while self.questions and self.left and sum(bool(record.seen) for record in self.asked) < (2 if many else 1):
+            self.asked.append(self._put(self._answerable(failed[0]) if many else self.questions[0]))
 
-    def _told_apart(self, sets: list[int], asked: list[WhatIf]) -> list[int]:
-        """Those of the sets that also fit the further calls that are asked, and added to `asked`, for this."""
+    def _answerable(self, failed: WhatIf) -> WhatIf:
+        """The question that will fail, as this call did, with the fewest of the ideas that explain this call."""
+        ideas = [item.bit for item in self.catalogue.ideas]
+        part = self._parts(failed)[0]
+        suspects = [idea for idea in ideas if part.fits(idea) == YES] or ideas
+        return min(self.questions, key=lambda question: sum(question.error(idea) is not None for idea in suspects))
+
+    def _told_apart(self, sets: list[int]) -> list[int]:
+        """Those of the sets that also fit the further calls that are asked for this."""
         while (question := self._question(self._groups(sets))) is not None:
-            asked.append(self._put(question))
-            sets = [chosen for chosen in sets if all(part.fits(chosen) == YES for part in self._parts(asked[-1]))]
+            self.asked.append(self._put(question))
+            parts = self._parts(self.asked[-1])
+            sets = [chosen for chosen in sets if all(part.fits(chosen) == YES for part in parts)]
         return sets
 
     def _parts(self, record: WhatIf) -> tuple[Part, ...]:
@@ -249,6 +267,20 @@ def questions_of(bank: Bank) -> tuple[WhatIf, ...]:
     """What the student's code may be asked further, with the bank's own answers."""
     catalogue = catalogue_of(bank)
     return tuple(WhatIf(catalogue, Call(args, kwargs, "cpu"), None) for args, kwargs in bank.probes())
+
+
+@functools.lru_cache(maxsize=4)
+def quiet_of(bank: Bank) -> int:
+    """The items that change none of the bank's own answers to those questions: what they do shows elsewhere."""
+    catalogue, quiet = catalogue_of(bank), -1
+    for question in questions_of(bank):
+        question.share()
+        for item in catalogue.ideas:
+            if quiet & item.bit and any(
+                question.node(name, item.bit) is not question.node(name, 0) for name in bank.returns
+            ):
+                quiet ^= item.bit
+    return quiet
 
 
 def _usable(call: Call, bank: Bank) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,13 @@ from torch import Tensor
 
 from grader.call import Failure
 from grader.diagnosis import crashes
-from grader.diagnosis.whatif import Node, WhatIf, same
+from grader.diagnosis.values import Node, same
+from grader.diagnosis.whatif import WhatIf
 from grader.misconception import AFTER, ANSWER_DEVICE
 
 NO, ODD, YES = 0, 1, 2
-"""How a set fits: not at all; except where numbers are not finite or huge, as a style may explain; in all numbers."""
+"""How a set fits: not at all; except where the set gives numbers that are not finite or huge, which a style may
+change; in all numbers."""
 
 TIGHT, LOOSE, COARSE = 64.0, 1e4, 1e5
 """Errors in units of the dtype's eps: certainly the same number; the same if it is huge; certainly another."""
@@ -49,6 +52,9 @@ class Part:
     dear = False
     """Whether a comparison costs many times what that of a returned value does."""
 
+    upstream = -1
+    """The items that can reach it."""
+
     def __init__(self, whatif: WhatIf) -> None:
         self.whatif = whatif
 
@@ -77,6 +83,7 @@ class Returned(Part):
     def __init__(self, whatif: WhatIf, name: str, seen: Tensor) -> None:
         super().__init__(whatif)
         self.name, self.seen = name, seen
+        self.upstream = whatif.catalogue.plans[name].upstream
         self.array = _array(seen)
         self.eps = torch.finfo(seen.dtype).eps if seen.is_floating_point() else 0.0
         self._known: dict[Node, int] = {}
@@ -90,12 +97,12 @@ class Returned(Part):
         node = self.whatif.node(self.name, chosen)
         found = self._known.get(node)
         if found is None:
+            if self._index is None and self.whatif.sharing:
+                self._index = _telling(self.array, self.whatif.node(self.name, 0).value)
             found = self._known[node] = NO if node.error is not None else self._compared(node.value, chosen)
         return found
 
     def touched(self, chosen: int, more: int) -> bool:
-        if self._index is None:
-            self._index = _telling(self.array, self.whatif.node(self.name, 0).value)
         self.whatif.share()
         after = self.whatif.node(self.name, chosen | more)
         return after.error is None and after is not self.whatif.node(self.name, chosen)
@@ -126,14 +133,15 @@ class Returned(Part):
         off = ~((gap <= TIGHT * self.eps * np.abs(mine)) | (mine == theirs) | (np.isnan(mine) & np.isnan(theirs)))
         if not off.any():
             return YES
-        plain = (np.abs(mine) < HUGE) & (np.abs(theirs) < HUGE)  # false for NaN
+        plain = np.abs(mine) < HUGE  # false for NaN
         if not (plain & ~off).any():
             return NO
-        if (gap > COARSE * self.eps * (np.abs(mine) + 1.0))[off & plain].any():
+        if (~(gap <= COARSE * self.eps * (np.abs(mine) + 1.0)))[off & plain].any():
             return NO
         limits = self.whatif.limits(self.name)
         limits = limits if limits.shape == mine.shape else np.max(limits, initial=0.0)
-        limit = 2 * limits + np.where(plain, TIGHT, LOOSE) * self.eps * np.abs(mine)
+        room = np.where(plain, TIGHT, LOOSE) * self.eps * np.abs(mine)
+        limit = 2 * limits + np.where(np.isfinite(mine), room, 0.0)
         off &= ~(gap <= limit)
         if not off.any():
             return YES
@@ -179,6 +187,7 @@ class Placed(Part):
     def __init__(self, whatif: WhatIf, device: str) -> None:
         super().__init__(whatif)
         self.device = device
+        self.upstream = whatif.catalogue.plans[ANSWER_DEVICE].upstream
 
     def fits(self, chosen: int) -> int:
         return YES if self.whatif.node(ANSWER_DEVICE, chosen).value == self.device else NO
@@ -195,13 +204,14 @@ class LeftBehind(Part):
         self.after = after
         self.changed = {name for name, value in after.items() if not same(whatif.arguments[name], value)}
         plans = whatif.catalogue.plans
-        self.upstream = {name: plans[name + AFTER].upstream for name in after}
+        self.above = {name: plans[name + AFTER].upstream for name in after}
+        self.upstream = functools.reduce(int.__or__, self.above.values(), 0)
 
     def fits(self, chosen: int) -> int:
         return YES if all(self._fits(name, chosen) for name in self.after) else NO
 
     def _fits(self, name: str, chosen: int) -> bool:
-        if not chosen & self.upstream[name]:
+        if not chosen & self.above[name]:
             return name not in self.changed
         value, after = self.whatif.node(name + AFTER, chosen).value, self.after[name]
         if not isinstance(value, Tensor) or value.shape != after.shape or value.dtype != after.dtype:
@@ -235,7 +245,7 @@ class Gradients(Part):
         return YES if same else NO
 
     def telling(self, chosen: int, single: bool) -> bool:
-        return single or all(gradient is None or bool(gradient.isfinite().any()) for gradient in self.seen)
+        return single or any(gradient is None or bool(gradient.isfinite().any()) for gradient in self.seen)
 
     def touched(self, chosen: int, more: int) -> bool:
         return self.fits(chosen | more) != self.fits(chosen)

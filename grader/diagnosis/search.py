@@ -21,8 +21,8 @@ WIDTH = 40
 class Search:
     """The search for one submission."""
 
-    def __init__(self, catalogue: Catalogue) -> None:
-        self.catalogue = catalogue
+    def __init__(self, catalogue: Catalogue, quiet: Callable[[], int] = lambda: -1) -> None:
+        self.catalogue, self.quiet = catalogue, quiet
         self._left = 0
         self._layers: dict[tuple[Part, int, str], list[int]] = {}
 
@@ -31,20 +31,20 @@ class Search:
 
         A set that fails at a part is extended by ideas that make a difference there. Ideas that would have shown
         at an earlier part, alone, are not taken for that: they would have been needed there already. When not
-        thorough, a set is extended by two ideas at once only where no single one will do.
+        thorough, sets are extended in a dearer way only where the cheaper ways lead nowhere.
         """
         self._left, fitting = WORK.get(most, 0), [0]
         for index, part in enumerate(parts):
-            found: dict[int, None] = {}
-            for chosen in fitting:
-                if part.fits(chosen) == YES:
-                    found[chosen] = None
-                    continue
-                for layer in self._layers_above(chosen, part, parts[:index], most):
-                    more = [other for other in layer if all(before.fits(other) == YES for before in parts[:index])]
-                    found.update(dict.fromkeys(more))
-                    if more and not thorough:
-                        break
+            earlier = parts[:index]
+            found = {chosen: None for chosen in fitting if part.fits(chosen) == YES}
+            failing = [chosen for chosen in fitting if chosen not in found]
+            layers = [self._layers_above(chosen, part, earlier, most) for chosen in failing]
+            for level, sets in enumerate(itertools.zip_longest(*layers, fillvalue=())):
+                for other in itertools.chain.from_iterable(sets):
+                    if all(before.fits(other) == YES for before in earlier):
+                        found[other] = None
+                if found and level and not thorough:
+                    break
             fitting = self._lean(found)[:WIDTH]
             if not fitting:
                 break
@@ -56,14 +56,10 @@ class Search:
         What is left out comes back by itself at a part where it makes a difference.
         """
         kept: list[int] = []
-        for chosen in sorted(sets, key=self._rank):
+        for chosen in sorted(sets, key=self.catalogue.rank):
             if not any(less & chosen == less for less in kept):
                 kept.append(chosen)
         return kept
-
-    def _rank(self, chosen: int) -> tuple[int, int]:
-        members = self.catalogue.members(chosen)
-        return sum(item.idea is not None for item in members), sum(item.rank for item in members)
 
     def _layers_above(self, chosen: int, part: Part, earlier: Sequence[Part], most: int) -> Iterator[list[int]]:
         """The sets that contain `chosen`, fit the part and all earlier ones, and have at most `most` ideas: those
@@ -72,15 +68,18 @@ class Search:
         room = most - self.catalogue.size(chosen)
         if room < 1:
             return
-        items = [item for item in self.catalogue.ideas if self.catalogue.fits(chosen, item)]
-        if part.dear:
-            same = [other for other in earlier if other.whatif is part.whatif and isinstance(other, Returned)]
-            items = [item for item in items if not any(other.touched(chosen, item.bit) for other in same)]
-        active = [item for item in items if part.touched(chosen, item.bit)]
-        single = [chosen | item.bit for item in active]
-        yield self._once(part, chosen, "one", lambda: self._all_fitting(single, part, earlier))
+        part.whatif.share()
+        items = [item for item in self._able(part) if self.catalogue.fits(chosen, item)]
+        shown = [other for other in _first_of_each(earlier) if other.whatif.lasting]
+        near = [item for item in items if not any(other.touched(0, item.bit) for other in shown)]
+        far = [item for item in items if item not in near]
+        for name, nearer in (("one", near), ("another", far)):
+            single = [chosen | item.bit for item in nearer]
+            yield self._once(part, chosen, name, functools.partial(self._all_fitting, single, part, earlier))
         if room < 2:
             return
+        active = [item for item in items if part.touched(chosen, item.bit)]
+        single = [chosen | item.bit for item in active]
         yield self._once(part, chosen, "mended", lambda: self._mended(single, part, earlier))
         shown = _first_of_each(earlier)
         fresh = [item for item in active if not any(other.touched(chosen, item.bit) for other in shown)]
@@ -90,6 +89,11 @@ class Search:
         if not part.dear:
             woken = self._woken(chosen, active, items, part)
             yield self._once(part, chosen, "woken", lambda: self._tried(woken, part, earlier))
+
+    def _able(self, part: Part) -> Sequence[Item]:
+        """The ideas that may make a difference at the part."""
+        quiet = self.quiet() if part.dear else -1
+        return [item for item in self.catalogue.ideas if item.bit & part.upstream & quiet]
 
     def _once(self, part: Part, chosen: int, name: str, sets: Callable[[], Iterable[int]]) -> list[int]:
         key = part, chosen, name

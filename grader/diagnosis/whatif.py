@@ -1,14 +1,7 @@
-"""What a recorded call would have given under any set of wrong ideas.
-
-A set is a whole number: bit i stands for item i of the catalogue. Every value of every step is computed once for
-those items of the set that can reach it, so that sets which differ late share all that comes before. Where many
-sets are tried, a value that comes out bit for bit like the reference's *is* the reference's: an idea that makes no
-difference costs nothing.
-"""
+"""What a recorded call would have given under any set of wrong ideas: answer, failure, gradients, bounds."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -18,62 +11,29 @@ from torch import Tensor
 
 from grader.call import Call, Failure
 from grader.diagnosis import crashes
-from grader.diagnosis.catalogue import Catalogue, Plan
+from grader.diagnosis.catalogue import Catalogue
+from grader.diagnosis.values import Values
 from grader.gradients import vjp
 
 Bounds = Callable[..., "tuple[Tensor, ...] | Tensor"]
 """Inputs -> for each returned value, how far off any correct order of operations may be."""
 
 
-class Node:
-    """The value of a step under a set, or the exception that it raised. Equal values share a node."""
-
-    __slots__ = ("_blank", "error", "plain", "value")
-
-    def __init__(self, value: Any, error: Exception | None = None, plain: bool = False) -> None:
-        self.value = value
-        self.error = error
-        self.plain = plain
-        """Whether it is what the reference has there."""
-        self._blank: bool | None = None
-
-    def equals(self, value: Any) -> bool:
-        """Whether this value is `value`, bit for bit (a NaN is like any other)."""
-        if self.error is not None:
-            return False
-        if self._blank is None:
-            self._blank = isinstance(self.value, Tensor) and has_nan(self.value)
-        return same(value, self.value, blank=self._blank)
-
-
-class WhatIf:
+class WhatIf(Values):
     """A call of the student's, recorded, with everything that the bank computes for it."""
 
     def __init__(self, catalogue: Catalogue, call: Call, bounds: Bounds | None) -> None:
-        self.catalogue, self.call, self.bounds = catalogue, call, bounds
         bank = catalogue.bank
-        self.seen = _returned(call, bank.returns)
-        self.arguments = bank.bind(call.args, call.kwargs)
-        self.sharing = False
-        """Whether values are compared with the reference's, which pays when many sets are tried on this call."""
-        self._base = {name: Node(value, plain=True) for name, value in self.arguments.items()}
-        self._base |= {"device": Node(call.device, plain=True), "seen": Node(self.seen, plain=True)}
-        self._nodes: dict[str, dict[int, Node]] = {name: {} for name in catalogue.plans}
-        self._shared = self._nodes
-        self._made: dict[tuple[Any, ...], Node] = {}
-        """Step, settings and inputs -> value: sets that differ only in what makes no difference share it."""
-        self._drawn: dict[tuple[Any, ...], Node] = {}
-        """The same for what depends on the student's answer."""
+        arguments = bank.bind(call.args, call.kwargs)
+        super().__init__(catalogue, arguments, call.device, _returned(call, bank.returns))
+        self.call, self.bounds = call, bounds
         self._gradients: dict[int, tuple[Tensor | None, ...] | Exception] = {}
         self._limits: dict[str, np.ndarray[Any, Any]] | None = None
 
     def answered(self, call: Call, bounds: Bounds | None) -> WhatIf:
         """The same inputs with a student's answer. What does not depend on the answer is computed only once."""
         other = WhatIf(self.catalogue, call, bounds)
-        other._made = self._made
-        other._shared, other._base = self._shared, other._base | {name: self._base[name] for name in self.arguments}
-        self.share()
-        other.sharing = True
+        other.adopt(self)
         return other
 
     @property
@@ -81,96 +41,16 @@ class WhatIf:
         """Whether the call shows anything: an answer in the promised form, or a failure."""
         return bool(self.seen) or self.call.failure is not None
 
-    def share(self) -> None:
-        """Many sets will be tried here: let those share nodes that come out the same."""
-        if not self.sharing:
-            self.sharing = True
-            for known in self._nodes.values():
-                for chosen in [chosen for chosen in known if chosen]:
-                    del known[chosen]
-
-    def node(self, name: str, chosen: int) -> Node:
-        """The value of step `name` under the set."""
-        plan = self.catalogue.plans[name]
-        chosen &= plan.upstream
-        known = self._shared if not chosen & self.catalogue.drawn else self._nodes
-        found = known[name].get(chosen)
-        if found is None:
-            if self.sharing:
-                found = known[name][chosen] = self._computed(plan, chosen)
-            else:
-                self._fill(chosen)
-                found = known[name][chosen]
-        return found
-
-    def _fill(self, chosen: int) -> None:
-        """All steps under the set, in order: the quick way where few sets are tried."""
-        nodes = dict(self._base)
-        for plan in self.catalogue.plans.values():
-            name, relevant = plan.step.name, chosen & plan.upstream
-            known = (self._shared if not relevant & self.catalogue.drawn else self._nodes)[name]
-            node = known.get(relevant)
-            if node is None:
-                node = known[relevant] = self._run(plan, chosen & plan.direct, [nodes[s] for s in plan.step.inputs])
-                node.plain = not relevant
-            nodes[name] = node
-
-    def _run(self, plan: Plan, direct: int, inputs: list[Node]) -> Node:
-        if not direct and plan.passed is not None:
-            return inputs[plan.passed]
-        for node in inputs:
-            if node.error is not None:
-                return node
-        try:
-            return Node(plan.step.function(*[node.value for node in inputs], **self.catalogue.knobs(plan, direct)))
-        except Exception as error:
-            return Node(None, error)
-
-    def _computed(self, plan: Plan, chosen: int) -> Node:
-        """One step under the set; the reference's own node if nothing differs."""
-        base, direct = self._base, chosen & plan.direct
-        if not direct and plan.step.passes is not None:
-            return base.get(plan.step.passes) or self.node(plan.step.passes, chosen)
-        inputs, other = [], direct != 0
-        for source in plan.step.inputs:
-            node = base.get(source) or self.node(source, chosen)
-            if not node.plain:
-                if node.error is not None:
-                    return node
-                other = True
-            inputs.append(node)
-        if chosen and not other:
-            return self.node(plan.step.name, 0)
-        if not chosen:
-            node = self._run(plan, direct, inputs)
-            node.plain = True
-            return node
-        key = plan.step.name, direct, *inputs
-        made = self._drawn if chosen & self.catalogue.drawn else self._made
-        found = made.get(key)
-        if found is None:
-            found = made[key] = self._shortest(plan, chosen, direct, self._run(plan, direct, inputs))
-        return found
-
-    def _shortest(self, plan: Plan, chosen: int, direct: int, node: Node) -> Node:
-        """The node of the set without an item that idles here, if there is one: the reference's for a single item."""
-        while direct and node.error is None:
-            other = self.node(plan.step.name, chosen & ~(direct & -direct))
-            if other.equals(node.value):
-                return other
-            direct &= direct - 1
-        return node
-
     def error(self, chosen: int) -> Exception | None:
         """How the call ends under the set, if not with an answer."""
-        for name in self.catalogue.ends:
-            node = self.node(name, chosen)
-            if node.error is not None:
-                return node.error
         if self.call.cotangents is not None:
-            got = self.gradients(chosen)
+            got = self.gradients(chosen)  # some steps fail only where gradients are recorded
             return got if isinstance(got, Exception) else None
-        return None
+        plans = self.catalogue.plans  # where no item can reach, there is no error: the reference makes none
+        ends = [name for name in self.catalogue.ends if not chosen or chosen & plans[name].upstream]
+        nodes = [self.node(name, chosen) for name in ends]
+        failed = [node for node in nodes if node.error is not None]
+        return min(failed, key=lambda node: node.slot).error if failed else None
 
     def alike(self, one: int, other: int) -> bool:
         """Whether this call can't tell the two sets apart."""
@@ -253,25 +133,3 @@ def _close(one: Any, other: Any) -> bool:
 
 def _double(item: Any) -> Any:
     return item.detach().double() if isinstance(item, Tensor) and item.is_floating_point() else item
-
-
-def has_nan(value: Tensor) -> bool:
-    return value.is_floating_point() and math.isnan(float(value.detach().sum())) and bool(value.isnan().any())
-
-
-def same(left: Any, right: Any, blank: bool = True) -> bool:
-    """The same tensor bit for bit (a NaN is like any other, if there can be any), or equal values of another kind.
-
-    A step may also compute a tuple of such values.
-    """
-    if isinstance(left, (tuple, list)) and isinstance(right, (tuple, list)):
-        return len(left) == len(right) and all(same(one, other, blank) for one, other in zip(left, right, strict=True))
-    if not isinstance(left, Tensor) or not isinstance(right, Tensor):
-        return type(left) is type(right) and not isinstance(left, Tensor) and bool(left == right)
-    if left.shape != right.shape or left.dtype != right.dtype:
-        return False
-    if torch.equal(left, right):
-        return True
-    if not blank or not left.is_floating_point() or not has_nan(left):
-        return False
-    return torch.equal(left.isnan(), right.isnan()) and torch.equal(left.nan_to_num(), right.nan_to_num())

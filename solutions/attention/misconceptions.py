@@ -51,6 +51,8 @@ def probes() -> Sequence[Inputs]:
         ((*_inputs((2, 3), 4, 6, 7, 5, 5), padding), {}),
         ((*_inputs((), 5, 5, 5, 5, 6), square), {}),  # two dimensions, all sizes equal
         ((*_inputs((2, 3), 5, 5, 16, 4, 7, torch.float32), square.bool()), {}),
+        (_inputs((3, 3), 3, 3, 3, 3, 11), {}),  # all sizes equal, for those whose shapes fit nowhere else
+        ((*_inputs((3, 3), 3, 3, 3, 3, 12), square[:3, :3]), {}),
     )
 
 
