@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 
 from rich.console import Console
@@ -38,6 +40,8 @@ def check(root: Path, name: str, file: Path | None) -> bool:
     sources = source.units([SourceFile(path.name, path.read_bytes())], assignment.settings)
     if sources.problem:
         raise UsageError(f"{path}: {sources.problem.message}")
+    for module, data in _beside(path, assignment.settings.limits.file_mb << 20):
+        sources.files.setdefault(module, data)
     console.print(f"[bold]Public checks[/] of {escape(assignment.settings.title)} on {escape(str(path))}")
 
     def probe(session: Session) -> Verdict:
@@ -58,6 +62,14 @@ def check(root: Path, name: str, file: Path | None) -> bool:
         console.print(f"{passed} of {len(done)} public checks passed.")
     console.print("These are the [bold]public checks[/]. Your mark comes from other checks, which try much more.")
     return not verdict.fatal and passed == len(done)
+
+
+def _beside(path: Path, most_bytes: int) -> Iterator[tuple[str, bytes]]:
+    """The modules that lie beside the work, which it may import: they are handed in with it."""
+    for other in sorted(path.parent.glob("*.py")):
+        with contextlib.suppress(OSError):
+            if other.name != path.name and other.stat().st_size <= most_bytes:
+                yield other.name, other.read_bytes()
 
 
 def _run(assignment: Assignment, session: Session) -> tuple[list[Checked], list[Call]]:

@@ -151,9 +151,12 @@ def test_it_is_right_on_the_students_own_machine_too(
 
 
 def test_the_other_files_are_run_as_well(root: Zygote, tmp_path: Path) -> None:
-    """A registry may stand in a file of its own."""
+    """A registry may stand in a file of its own, in the course and at home."""
     report = mark(root, tmp_path, SIBLING, steps=STEPS)
     assert report.score == report.max_score, [check.message for check in report.checks]
+    (tmp_path / "steps.py").write_text(STEPS)
+    (tmp_path / "double.py").write_text(SIBLING)
+    assert check(tmp_path, "double", tmp_path / "double.py")
 
 
 def test_a_wrong_function_is_not_told_about_the_rest_of_its_file(root: Zygote, tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from grader.sandbox import explain, find, words
 from grader.sandbox.execution import Code
 from grader.sandbox.failure import describe, place
 from grader.sandbox.names import Function
-from grader.sandbox.siblings import Siblings, is_ours
+from grader.sandbox.siblings import Siblings, forget
 from grader.sandbox.stand_ins import Missing
 from grader.sandbox.workspace import Workspace
 
@@ -57,9 +57,10 @@ class Namespace:
         """Take back the import hook, the student's modules and their source lines (for a process that lives on)."""
         if self._finder in sys.meta_path:
             sys.meta_path.remove(self._finder)
+        forget()
         own = [code.module for code in self._work.modules]
         for name, module in list(sys.modules.items()):
-            if is_ours(module) or any(module is mine for mine in own):
+            if any(module is mine for mine in own):
                 del sys.modules[name]
         for name in self._work.sources:
             linecache.cache.pop(name, None)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from grader.assignment import Settings
+from grader.entry import Loaded
 from grader.reading.source import Sources
 from grader.sandbox import loader
 from grader.sandbox.fake import FakeSession
+from grader.sandbox.loader import Namespace
+from grader.sandbox.siblings import forget
 
 
 class LocalSandbox:
@@ -14,12 +17,22 @@ class LocalSandbox:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
 
-    def open(self, sources: Sources, *, whole: bool = False) -> FakeSession:
+    def open(self, sources: Sources, *, whole: bool = False) -> LocalSession:
+        forget()  # what a session before this one imported, of which it may have run only parts
         entry, banned = self.settings.entry, self.settings.from_scratch
-        loaded, namespace = loader.load(sources.units, sources.files, entry, banned, whole=whole)
-        session = FakeSession(namespace.function(loaded.entry.name) if loaded.entry else _nothing)
-        session.loaded = loaded
-        return session
+        return LocalSession(*loader.load(sources.units, sources.files, entry, banned, whole=whole))
+
+
+class LocalSession(FakeSession):
+    """See `Session`."""
+
+    def __init__(self, loaded: Loaded, namespace: Namespace) -> None:
+        super().__init__(namespace.function(loaded.entry.name) if loaded.entry else _nothing)
+        self.loaded = loaded
+        self.namespace = namespace
+
+    def close(self) -> None:
+        self.namespace.release()
 
 
 def _nothing() -> None:
