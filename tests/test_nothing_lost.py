@@ -210,6 +210,33 @@ def test_files_of_students_do_not_stay_behind_a_kill(tmp_path: Path, monkeypatch
     assert sorted(path.name for path in tmp_path.iterdir()) == ["other-old", "submission-new"]
 
 
+def test_a_full_folder_for_temporary_files_is_not_held_against_a_student(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Data that can't be laid out would be missed by the student's code: the run stops, and nothing stays behind."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (64, hard))
+    try:
+        with pytest.raises(UsageError, match=r"can't be laid out.* Free some space .* set TMPDIR"):
+            leftovers.lay_out({"small.txt": b"x", "weights.pt": b"x" * 1000})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_path_that_no_disk_can_hold_keeps_nothing_else_from_being_laid_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name that is a file and a folder at once, or far too long; and none leads out of the folder."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    files = {"a": b"1", "a/b": b"2", "n" * 300: b"3", "../out": b"4", "/tmp/out": b"5", "data/A": b"6", "data/a": b"7"}
+    folder = leftovers.lay_out(files)
+    found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert found == {"a": b"1", "data/A": b"6", "data/a": b"7"}
+    assert list(tmp_path.iterdir()) == [folder]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT], ids=["killed", "ctrl-c"])
 def test_a_command_that_was_stopped_goes_on_where_it_was(

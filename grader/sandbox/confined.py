@@ -5,9 +5,7 @@ One process a submission, forked from a zygote and started again after a death, 
 
 from __future__ import annotations
 
-import contextlib
 import shutil
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -186,7 +184,7 @@ class ConfinedSession(Session):
 
     def _start(self) -> None:
         if self.sources.files and self.folder is None:
-            self.folder = _lay_out(self.sources.files)
+            self.folder = leftovers.lay_out(self.sources.files)
         policy: dict[str, Any] = {
             "memory_bytes": self.limits.memory_mb << 20,
             "cpu_seconds": int(self.limits.total_seconds) + 2,
@@ -211,24 +209,6 @@ def _lost(failure: Failure, seconds: float) -> Loaded:
         "malformed": "Your file broke the connection to the grader while it was being loaded.",
     }.get(failure.kind, "Your file could not be loaded.")
     return Loaded(entry=None, problems=[Problem(kind=failure.kind, message=message, detail=failure.message)])
-
-
-def _lay_out(files: dict[str, bytes]) -> Path:
-    """The submission's other files in a folder of their own that the student's process may read.
-
-    Intake and notebooks give clean relative paths; one that would lead elsewhere, or that is a file and a folder at
-    once, is not laid out (its code can still import it).
-    """
-    folder = Path(tempfile.mkdtemp(prefix=leftovers.PREFIX))
-    folder.chmod(0o755)
-    for path, data in files.items():
-        target = folder / path
-        if ".." in target.parts or not target.is_relative_to(folder):
-            continue
-        with contextlib.suppress(OSError):
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(data)
-    return folder
 
 
 def _bytes(data: bytes) -> Tensor:
