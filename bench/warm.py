@@ -49,13 +49,17 @@ class Recording(ConfinedSandbox):
 
     def open(self, sources: Sources, *, whole: bool = False) -> ConfinedSession:
         session = super().open(sources, whole=whole)
-        calls = session.calls
+        calls, ahead = session.calls, session.ahead
 
-        def recorded(asked: Sequence[Invocation]) -> list[Call]:
-            self.made.append(asked)
-            return calls(asked)
+        def recorded(make: Callable[[Sequence[Invocation]], list[Call]]) -> Any:
+            def made(asked: Sequence[Invocation]) -> list[Call]:
+                if asked:
+                    self.made.append(asked)
+                return make(asked)
 
-        session.calls = recorded  # type: ignore[method-assign]
+            return made
+
+        session.calls, session.ahead = recorded(calls), recorded(ahead)  # type: ignore[method-assign]
         return session
 
 

@@ -2,77 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
 import traceback
-from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
 from grader import expect
-from grader.assignment import Settings
-from grader.call import Call
+from grader.collected import CPU, GPU, Check, Ending, collected, parameters, taken
 from grader.errors import AssignmentError
 from grader.expect import CheckFailure
-from grader.results import CheckResult, Status, Visibility
-from grader.sandbox.interface import Session
-from grader.student import Adapter, Student
-
-CPU, GPU = "cpu", "gpu"
-
-
-@dataclass(frozen=True)
-class Check:
-    """One collected pytest item and its place in the denominator."""
-
-    item: pytest.Item
-    id: str
-    title: str
-    worth: float
-    device: str
-    visibility: Visibility
-    hint: str
-    watched: bool = False
-
-    def student(
-        self, session: Session, settings: Settings, calls: list[Call], adapter: Adapter | None = None
-    ) -> Student:
-        """The handle for one run of this check; its calls are appended to `calls`."""
-        return Student(
-            session,
-            settings.entry,
-            device=self.device,
-            check=self.id,
-            calls=calls,
-            adapter=adapter,
-            forbidden=settings.from_scratch,
-            watched=self.watched,
-        )
-
-    def result(self, status: Status, **details: Any) -> CheckResult:
-        """This check's result: a pass is worth everything, anything else nothing."""
-        return CheckResult(
-            id=self.id,
-            title=self.title,
-            status=status,
-            score=self.worth if status == "passed" else 0.0,
-            max_score=self.worth,
-            visibility=self.visibility,
-            device=self.device,
-            **details,
-        )
-
-
-@dataclass(frozen=True)
-class Ending:
-    """How one run of a check ended; `failure` is set when it failed on the student's answer."""
-
-    status: Status
-    failure: CheckFailure | None = None
-    detail: str = ""
-    error: BaseException | None = None
+from grader.student import Student
 
 
 class Checks:
@@ -122,7 +63,7 @@ class Checks:
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         try:
-            self.checks = [_check(item) for item in session.items]
+            self.checks = [collected(item) for item in session.items]
         except AssignmentError as error:
             self.stopped = error
 
@@ -134,16 +75,10 @@ class Checks:
             self.stopped = error
         return True
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_pyfunc_call(self) -> Generator[None, object, object]:
-        attempt = expect.current.get()
-        try:
-            result = yield
-        except CheckFailure as failure:
-            attempt.failures.append(failure)
-            result = True
-        attempt.settle()
-        return result
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool:
+        _judge(pyfuncitem.obj, pyfuncitem.funcargs)
+        return True
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.TestReport:
@@ -155,18 +90,27 @@ class Checks:
         return pytest.TestReport(item.nodeid, item.location, {}, outcome, None, call.when)  # type: ignore[arg-type]
 
     def run(self, check: Check, student: Student, *, impatient: bool = False) -> Ending:
-        """Run one check with this student's handle. A pass needs evidence: the call phase ran and asked something.
+        """Run one check with this student's handle. A pass needs evidence: the check's body ran and asked something.
 
         `impatient`: end at the first case that fails, when only pass or fail is of interest.
         """
         self._student, self._raised, self._phases = student, None, []
-        following = self.checks[(self.checks.index(check) + 1) % len(self.checks)].item
-        token = expect.current.set(expect.Attempt(impatient=impatient))
-        try:
-            check.item.ihook.pytest_runtest_protocol(item=check.item, nextitem=following)
-        finally:
-            expect.current.reset(token)
+        with expect.attempt(impatient=impatient):
+            if check.plain:
+                self._call(check, student)
+            else:
+                following = self.checks[(self.checks.index(check) + 1) % len(self.checks)].item
+                check.item.ihook.pytest_runtest_protocol(item=check.item, nextitem=following)
         return self._ending(student)
+
+    def _call(self, check: Check, student: Student) -> None:
+        """What is left of pytest's protocol, a tenth of a millisecond of hooks, where no hook has anything to do."""
+        self._phases = ["call"]
+        given = {**parameters(check.item), "student": student, "reference": self._reference, "device": check.device}
+        try:
+            _judge(check.item.function, given)  # type: ignore[attr-defined]  # it is a test function
+        except (Exception, pytest.skip.Exception, pytest.fail.Exception) as raised:
+            self._raised = raised
 
     def _ending(self, student: Student) -> Ending:
         raised = self._raised
@@ -185,27 +129,14 @@ class Checks:
         return Ending("passed")
 
 
-def _check(item: pytest.Item) -> Check:
-    mark = item.get_closest_marker("points")
-    if mark is None or not mark.args:
-        raise AssignmentError(f"{item.nodeid} has no points. Write @points(3) above it (0 for a check worth nothing).")
-    callspec = getattr(item, "callspec", None)
-    parameters: dict[str, Any] = dict(callspec.params) if callspec else {}
-    device = parameters.pop("device", CPU)
-    name = getattr(item, "originalname", item.name).removeprefix("test_")
-    labels = [str(value) for value in parameters.values()] + ([GPU] if device == GPU else [])
-    function = getattr(item, "function", None)
-    title = (inspect.getdoc(function) or name.replace("_", " ")).split("\n\n")[0].replace("\n", " ").rstrip(".")
-    return Check(
-        item=item,
-        id=name + (f"[{'-'.join(labels)}]" if labels else ""),
-        title=title,
-        worth=mark.kwargs["gpu"] if device == GPU else mark.args[0],
-        device=device,
-        visibility=mark.kwargs["visibility"],
-        hint=mark.kwargs["hint"],
-        watched=mark.kwargs["watched"],
-    )
+def _judge(function: Callable[..., Any], given: dict[str, Any]) -> None:
+    """Call a check's function with what it takes. Raises CheckFailure for all that failed, and what else it raises."""
+    attempt = expect.current.get()
+    try:
+        function(**{name: given[name] for name in taken(function)})
+    except CheckFailure as failure:
+        attempt.failures.append(failure)
+    attempt.settle()
 
 
 LEFT_OUT = """cacheprovider terminal logging warnings unraisableexception threadexception faulthandler doctest

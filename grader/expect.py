@@ -69,6 +69,17 @@ class Attempt:
 
 current: ContextVar[Attempt] = ContextVar("attempt")
 
+
+@contextmanager
+def attempt(*, impatient: bool = False) -> Iterator[None]:
+    """What is tried inside is an attempt of its own."""
+    token = current.set(Attempt(impatient=impatient))
+    try:
+        yield
+    finally:
+        current.reset(token)
+
+
 gauge: ContextVar[Callable[[str, float], None] | None] = ContextVar("gauge", default=None)
 """Told of each comparison what was compared and the largest error in units of its bound. For the audit."""
 

@@ -17,16 +17,18 @@ import torch
 from grader import agreement, opening, secret
 from grader.assignment import Assignment
 from grader.call import Call
-from grader.collect import GPU, Check, Checks, collect
+from grader.collect import Checks, collect
+from grader.collected import GPU, Check
 from grader.diagnosis import contract, crashes, diagnose
 from grader.diagnosis.contract import Verdict
 from grader.errors import GraderError, SandboxError
+from grader.foresight import foresee
 from grader.reading import source
 from grader.reporting import Circumstances, Reporter, broken_diagnosis
 from grader.results import CheckResult, DiagnosisResult, Flag, Report
 from grader.sandbox.interface import Sandbox, Session
 from grader.staff import Staff
-from grader.student import fits
+from grader.student import Student, fits
 from grader.submission import Submission
 
 NO_DEVICE = "This check needs an accelerator, and the run was told to use the CPU only."
@@ -96,6 +98,11 @@ class Marker:
         """The result of every check, and all calls that they made."""
         calls: list[Call] = []
         results: list[CheckResult] = []
+        if not verdict.fatal:
+            tried = [check for check in checks.checks if not self._left_out(check)]
+            session = foresee(
+                checks, tried, session, lambda check, notes: self._student(check, notes, verdict, submission, [])
+            )
         for check in checks.checks:
             results.append(self._check(check, checks, session, verdict, submission, calls))
             self.heard(results[-1])
@@ -138,18 +145,26 @@ class Marker:
         calls: list[Call],
     ) -> CheckResult:
         """Run one check on fresh inputs from its own seed."""
-        if check.device == GPU and self.circumstances.device == "none":
+        if self._left_out(check):
             return check.result("skipped", message=NO_DEVICE)
         if verdict.fatal:
             return check.result("failed", message=NOT_TRIED)
         started, before = time.perf_counter(), len(calls)
-        # not torch.manual_seed: that formats a stack trace for each kind of accelerator, 0.8 ms a check
-        torch.default_generator.manual_seed(self.seed(submission, check.id))
-        student = check.student(session, self.assignment.settings, calls, verdict.adapter)
-        ending = checks.run(check, student)
+        ending = checks.run(check, self._student(check, session, verdict, submission, calls))
         if isinstance(ending.error, SandboxError):
             raise ending.error
         return self.reporter.check(check, ending, calls[before:], time.perf_counter() - started)
+
+    def _student(
+        self, check: Check, session: Session, verdict: Verdict, submission: Submission, calls: list[Call]
+    ) -> Student:
+        """The handle of one check, whose inputs are drawn from its own seed from now on."""
+        # not torch.manual_seed: that formats a stack trace for each kind of accelerator, 0.8 ms a check
+        torch.default_generator.manual_seed(self.seed(submission, check.id))
+        return check.student(session, self.assignment.settings, calls, verdict.adapter)
+
+    def _left_out(self, check: Check) -> bool:
+        return check.device == GPU and self.circumstances.device == "none"
 
     def _diagnose(
         self, results: list[CheckResult], calls: list[Call], session: Session, verdict: Verdict

@@ -13,7 +13,8 @@ from grader import assignment as assignments
 from grader import opening
 from grader.assignment import Assignment
 from grader.call import Call
-from grader.collect import GPU, Check, Checks, Ending, collect
+from grader.collect import Checks, collect
+from grader.collected import GPU, Check, Ending
 from grader.diagnosis import contract
 from grader.diagnosis.contract import Verdict
 from grader.errors import UsageError

@@ -16,7 +16,7 @@ import grader
 from grader import secret, suspicion
 from grader.assignment import Assignment
 from grader.call import Call
-from grader.collect import GPU, Check, Ending
+from grader.collected import GPU, Check, Ending
 from grader.diagnosis import crashes
 from grader.diagnosis.contract import Verdict
 from grader.entry import Entry

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from grader import staff
-from grader.collect import Check
+from grader.collected import Check
 from grader.diagnosis.contract import Verdict
 from grader.errors import AssignmentError
 from grader.marker import Marker

@@ -17,7 +17,7 @@ from tests import course
 
 SECRET = "a-course-secret-that-no-student-may-see"
 STAFF = "words that stand only in the hidden checks"
-SLOW = "import time\ndef double(x):\n    time.sleep(60)\n    return x * 2\n"
+SLOW = "import time\nWAITED = time.sleep(60)\ndef double(x):\n    return x * 2, WAITED\n"
 OTHER = "def double(x):\n    return 'words of another student'\n"
 
 pytestmark = pytest.mark.skipif(
@@ -55,7 +55,7 @@ def holds(pid: int, *needles: str) -> set[str]:
 def test_no_process_that_a_student_descends_from_holds_a_secret(tmp_path: Path) -> None:
     """The root zygote, its zygotes and the student's process hold neither the course secret, nor the hidden checks, nor
     another student's code; the marker holds the checks, so that the search is known to find what is there."""
-    patient = course.SETTINGS.replace("call_seconds = 1", "call_seconds = 90").replace("= 6", "= 90")
+    patient = course.SETTINGS.replace("load_seconds = 3", "load_seconds = 90").replace("= 6", "= 90")
     assert course.make(tmp_path, hidden=course.HIDDEN + f"\nNOTE = {STAFF!r}\n", settings=patient)
     work = tmp_path / "work"
     for name, code in (("adam", OTHER), ("zoe", SLOW)):

@@ -14,7 +14,8 @@ from grader import agreement, secret
 from grader.assignment import Assignment
 from grader.auditing.candidates import Candidate, Kind, limited, refusing
 from grader.call import Call
-from grader.collect import Check, Checks, collect
+from grader.collect import Checks, collect
+from grader.collected import Check
 from grader.expect import gauge
 from grader.results import Status
 from grader.sandbox.fake import FakeSession

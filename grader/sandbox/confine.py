@@ -60,7 +60,7 @@ def apply(plan: Plan, policy: Policy, keep_fds: Iterable[int] = ()) -> tuple[str
         os.setsid()  # its own session and process group: no terminal, no signals meant for the grader
     parent = os.getppid()
     with contextlib.suppress(OSError):  # when memory runs out, this process goes first, not its zygote or the grader
-        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
+        Path("/proc/self/oom_score_adj").write_bytes(b"1000")  # text would import a codec in every child
     if "rlimits" in layers:
         _limit(policy, own_uid="uid" in layers)
     if "uid" in layers:

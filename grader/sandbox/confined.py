@@ -26,6 +26,8 @@ from grader.sandbox.zygote import Death, Zygote
 from grader.text import clean
 
 KEPT_OUTPUT = 20_000
+AHEAD_SECONDS = 0.5
+"""For all that the checks ask first: dozens of times what it takes, and a small loss where it is not enough."""
 KILLED_TRIES = 3
 """How often an attempt is made again when the child was killed from outside."""
 
@@ -67,21 +69,19 @@ class ConfinedSession(Session):
         return self.printed.cleaned()
 
     def calls(self, asked: Sequence[Invocation]) -> list[Call]:
-        """All of them within one call's time, which is far more than they need; else one by one.
-
-        Where anything at all goes wrong with several, it is as if they had never been asked: which of them did it,
-        and what the others would have given, shows in a process of their own.
-        """
+        """All of them within one call's time, which is far more than they need; else one by one."""
         if len(asked) > 1 and self.together:
-            spent, printed = self.spent, len(self.printed.text)
-            made = self._made(asked)
-            if not any(call.failure is not None and call.failure.kind != "exception" for call in made):
+            made = self._without_trouble(asked, self.limits.call_seconds)
+            if made:
                 return made
             self.together = False
-            self.spent = spent
-            del self.printed.text[printed:]
-            self._end()
-        return [call for one in asked for call in self._made([one])]
+        return [call for one in asked for call in self._made([one], self.limits.call_seconds)]
+
+    def ahead(self, asked: Sequence[Invocation]) -> list[Call]:
+        """Not tried where the last call lets one expect that all of them take too long."""
+        if not asked or self.process is None or self.process.spent * len(asked) > AHEAD_SECONDS:
+            return []
+        return self._without_trouble(asked, min(AHEAD_SECONDS, self.limits.call_seconds))
 
     def close(self) -> None:
         try:
@@ -91,8 +91,23 @@ class ConfinedSession(Session):
                 shutil.rmtree(self.folder, ignore_errors=True)
                 self.folder = None
 
-    def _made(self, asked: Sequence[Invocation]) -> list[Call]:
-        """These calls in one exchange."""
+    def _without_trouble(self, asked: Sequence[Invocation], seconds: float) -> list[Call]:
+        """These calls in one exchange, or none of them.
+
+        Where anything at all goes wrong it is as if they had never been asked: which of them did it, and what the
+        others would have given, shows in a process of their own.
+        """
+        spent, printed = self.spent, len(self.printed.text)
+        made = self._made(asked, seconds)
+        if not any(call.failure is not None and call.failure.kind != "exception" for call in made):
+            return made
+        self.spent = spent
+        del self.printed.text[printed:]
+        self._end()
+        return []
+
+    def _made(self, asked: Sequence[Invocation], seconds: float) -> list[Call]:
+        """These calls in one exchange of at most `seconds`."""
         try:
             frame = request(asked, self.loaded.entry.name if self.loaded.entry else "")
         except wire.Malformed:
@@ -100,7 +115,7 @@ class ConfinedSession(Session):
                 raise
             got: Answer | Failure = Failure("malformed", "", "together too large to send")
         else:
-            got = self._unless_killed(lambda: self._ask(frame))
+            got = self._unless_killed(lambda: self._ask(frame, seconds))
         if isinstance(got, Failure):
             return [Call.of(invocation, failure=got) for invocation in asked]
         return understand(asked, got)
@@ -110,7 +125,7 @@ class ConfinedSession(Session):
             self.process.end()
             self._buried()
 
-    def _ask(self, frame: bytes) -> Answer | Failure:
+    def _ask(self, frame: bytes, seconds: float) -> Answer | Failure:
         """One request to a living, loaded child within a call's time and what is left for the submission."""
         if self.lost:
             return Failure("closed", "", "")
@@ -120,7 +135,7 @@ class ConfinedSession(Session):
             del self.printed.text[before:]  # what loading prints was heard the first time
         if self.process is None:
             return Failure("timeout", "total", "")
-        return self._exchange(frame, self.limits.call_seconds)
+        return self._exchange(frame, seconds)
 
     def _exchange(self, frame: bytes, seconds: float) -> Answer | Failure:
         """Ask the process, on the submission's account of time."""

@@ -12,7 +12,8 @@ import click
 from grader import agreement, secret, staff
 from grader import assignment as assignments
 from grader.assignment import Assignment
-from grader.collect import Check, Checks, collect
+from grader.collect import Checks, collect
+from grader.collected import Check
 from grader.errors import UsageError
 from grader.pages.render import environment
 from grader.pages.words import BUILT_IN
