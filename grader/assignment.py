@@ -9,6 +9,7 @@ import ast
 import hashlib
 import json
 import keyword
+import re
 import sys
 from datetime import date, time
 from pathlib import Path
@@ -32,8 +33,11 @@ SAMPLE_CLASS = "sample_class.toml"
 
 Fraction = Annotated[float, msgspec.Meta(ge=0, le=1)]
 NotNegative = Annotated[float, msgspec.Meta(ge=0)]
-Seconds = Annotated[float, msgspec.Meta(gt=0)]
-Count = Annotated[int, msgspec.Meta(ge=1)]
+Seconds = Annotated[float, msgspec.Meta(gt=0, le=86_400)]
+Count = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
+Megabytes = Annotated[int, msgspec.Meta(ge=64, le=1_000_000)]
+"""Below that not even the sandbox's own code can run."""
+Ending = Literal[".py", ".ipynb"]
 
 
 class Limits(Struct, frozen=True):
@@ -43,7 +47,7 @@ class Limits(Struct, frozen=True):
     call_seconds: Seconds = 5.0
     total_seconds: Seconds = 20.0
     """For all loads and calls of one submission together."""
-    memory_mb: Count = 1024
+    memory_mb: Megabytes = 1024
     """Address space beyond what the bare interpreter with torch has."""
     output_mb: Count = 16
     files: Count = 50
@@ -80,7 +84,7 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     title: str
     entry: Entry
-    accepts: tuple[str, ...] = (".py", ".ipynb")
+    accepts: Annotated[tuple[Ending, ...], msgspec.Meta(min_length=1)] = (".py", ".ipynb")
     files: list[str] = []
     """The names that the handout asks for; others are accepted and told apart by content."""
     limits: Limits = Limits()
@@ -139,7 +143,7 @@ def load(name: str, root: Path) -> Assignment:
     public = root / "assignments" / name
     path = public / SETTINGS
     if not path.is_file():
-        known = sorted(found.parent.name for found in (root / "assignments").glob(f"*/{SETTINGS}"))
+        known = sorted(found.parent.name for found in (root / "assignments").glob(f"*/{SETTINGS}") if found.is_file())
         there = (
             f"There is: {', '.join(known)}."
             if known
@@ -158,6 +162,7 @@ def read_settings(path: Path) -> Settings:
         if settings.late.due:
             moment(settings.late.due, "late.due")
         _check_entry(settings.entry)
+        _check_names(settings)
     except msgspec.ValidationError as error:
         what, _, where = str(error).partition(" - at `$")
         key = where.rstrip("`").lstrip(".") or "top level"
@@ -186,6 +191,22 @@ def _check_entry(entry: Entry) -> None:
             'entry.returns: expected a different name for each returned value, such as ["output", "weights"]; '
             f"got {entry.returns}."
         )
+
+
+def _check_names(settings: Settings) -> None:
+    """Raises UsageError naming the key that holds what is no name of its kind."""
+    for name in settings.files:
+        if "/" in name or "\\" in name or not name.lower().endswith(settings.accepts):
+            raise UsageError(
+                f"files: {name!r} is not a name that a file handed in can have. Expected one that ends in "
+                f'{" or ".join(settings.accepts)}, without a folder, such as "{settings.entry.function}.py".'
+            )
+    for name in settings.from_scratch:
+        if not re.fullmatch(r"[A-Za-z_][\w.]{2,}", name):
+            raise UsageError(
+                f"from_scratch: {name!r} is not the name of a part of the library. Expected one such as "
+                '"scaled_dot_product_attention" or "MultiheadAttention".'
+            )
 
 
 def _is_parameter(text: str) -> bool:
@@ -218,5 +239,7 @@ def _dates_as_text(value: Any) -> Any:
 def _table(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError:
+        raise AssignmentError(f"{path} is not UTF-8 text, which TOML has to be. Save it as UTF-8.") from None
+    except tomllib.TOMLDecodeError as error:
         raise AssignmentError(f"{path} is not valid TOML: {error}.") from None

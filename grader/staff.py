@@ -62,9 +62,9 @@ def load(assignment: Assignment) -> Staff:
     bounds = _module(assignment, "bounds")
     loaded = Staff(
         reference=load_reference(assignment),
-        bank=_attribute(misconceptions, "BANK", assignment),
-        bounds=_attribute(bounds, "bounds", assignment),
-        conventions=tuple(_attribute(conventions, "CONVENTIONS", assignment) or ()),
+        bank=_attribute(misconceptions, "BANK", lambda value: isinstance(value, Bank), "a Bank"),
+        bounds=_attribute(bounds, "bounds", callable, "a function"),
+        conventions=tuple(_attribute(conventions, "CONVENTIONS", _are_conventions, "a list of Conventions") or ()),
     )
     agreement.require_staff(assignment, loaded.bank, loaded.conventions)
     return loaded
@@ -88,13 +88,22 @@ def _module(assignment: Assignment, name: str) -> ModuleType | None:
         return None
     try:
         return importlib.import_module(name)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise AssignmentError(f"{path} can't be imported: {type(error).__name__}: {error}.") from error
 
 
-def _attribute(module: ModuleType | None, name: str, assignment: Assignment) -> Any:
+def _attribute(module: ModuleType | None, name: str, fits: Callable[[Any], bool], what: str) -> Any:
     if module is None:
         return None
     if not hasattr(module, name):
         raise AssignmentError(f"{module.__file__} should define {name}; see docs/adding-an-assignment.md.")
-    return getattr(module, name)
+    value = getattr(module, name)
+    if not fits(value):
+        raise AssignmentError(
+            f"{module.__file__}: {name} should be {what}, and is {str(value)[:80]!r}; see docs/adding-an-assignment.md."
+        )
+    return value
+
+
+def _are_conventions(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and all(isinstance(one, Convention) for one in value)

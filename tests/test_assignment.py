@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,17 @@ def changed(root: Path, old: str, new: str) -> None:
         ("[limits]", '[late]\ndue = "tomorrow"\n[limits]', "late.due: 'tomorrow' is not a time. Write it as 2026"),
         ("[limits]", "[late]\ndue = 2026-03-02\n[limits]", "Add the offset: 2026-03-02T23:59:00+01:00"),
         ("[limits]", "[conventions.swapped]\ndeduction = 2\n[limits]", "conventions[...].deduction: Expected"),
+        ("call_seconds = 1", "call_seconds = inf", "limits.call_seconds: Expected `float` <= 86400.0"),
+        ("total_seconds = 6", "total_seconds = 1e30", "limits.total_seconds: Expected `float` <= 86400.0"),
+        ("memory_mb = 512", "memory_mb = 8", "limits.memory_mb: Expected `int` >= 64"),
+        ("memory_mb = 512", "memory_mb = 10000000000", "limits.memory_mb: Expected `int` <= 1000000"),
+        ("output_mb = 1", "output_mb = 10000000000", "limits.output_mb: Expected `int` <= 1000000"),
+        ("output_mb = 1", "threads = 1", "limits: Object contains unknown field `threads`"),
+        ('["double.py"]', '["../double.py"]', "files: '../double.py' is not a name that a file handed in can have"),
+        ('["double.py"]', '["double.java"]', "files: 'double.java' is not a name that a file handed in can have"),
+        ('files = ["double.py"]', "accepts = []", "accepts: Expected `array` of length >= 1"),
+        ('files = ["double.py"]', 'accepts = ["py"]', "accepts[0]: Invalid enum value 'py'"),
+        ('files = ["double.py"]', 'from_scratch = [""]', "from_scratch: '' is not the name of a part of the library"),
         ("[limits]", "[partial_credit.idea]\nvalues = 50\n[limits]", "partial_credit[...][...]: Expected"),
     ],
 )
@@ -96,6 +108,27 @@ def test_a_name_that_the_staff_half_does_not_have_is_refused(
     with pytest.raises(AssignmentError) as refused:
         staff.load(load("centred_rows", tmp_path))
     assert FILE in str(refused.value)
+    assert words in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("module", "text", "words"),
+    [
+        ("misconceptions", "raise SystemExit(4)", "misconceptions.py can't be imported: SystemExit: 4"),
+        ("misconceptions", "BANK = 3", "misconceptions.py: BANK should be a Bank, and is '3'"),
+        ("bounds", "bounds = None", "bounds.py: bounds should be a function, and is 'None'"),
+        ("conventions", "CONVENTIONS = ['x']", "conventions.py: CONVENTIONS should be a list of Conventions"),
+    ],
+)
+def test_a_staff_module_that_is_not_what_it_should_be_is_told(
+    tmp_path: Path, module: str, text: str, words: str
+) -> None:
+    """One message with the file, before a marker dies of it."""
+    written(tmp_path)
+    (tmp_path / "solutions" / "centred_rows" / f"{module}.py").write_text(text)
+    sys.modules.pop(module, None)
+    with pytest.raises(AssignmentError) as refused:
+        staff.load(load("centred_rows", tmp_path))
     assert words in str(refused.value)
 
 
