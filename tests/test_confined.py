@@ -205,6 +205,16 @@ def f(x):
     assert session.folder is None
 
 
+def test_no_descriptor_is_left_open(root: Zygote) -> None:
+    """However a submission ends, all that was opened for it is closed: a class is thousands of them."""
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    for code in ("def f(x):\n    return x\n", *DEATHS.values()):
+        session = opened(root, code)
+        session.call((torch.ones(1),))
+        session.close()
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
 def test_a_zygote_that_has_settled_forks_as_before(root: Zygote) -> None:
     """Moving the zygote's memory together before a large class changes no answer and no confinement."""
     code = "def f(x):\n    return (x @ x.T).softmax(-1)\n"

@@ -75,9 +75,8 @@ class Process:
         try:
             return self._exchanged(frame, seconds)
         finally:
-            self.spent = self.clock.spent()
-            if self.ended:
-                self.clock.close()
+            if not self.ended:
+                self.spent = self.clock.spent()
 
     def _exchanged(self, frame: bytes, seconds: float) -> calls.Answer | Failure:
         deadline = time.monotonic() + seconds
@@ -114,6 +113,8 @@ class Process:
         """Kill the child, sweep what it left, and say why it ended: `failure`, or what the kernel tells."""
         if not self.ended:
             self.ended = True  # first of all: when the zygote is gone, reaping raises, and must not be tried again
+            self.spent = self.clock.spent()
+            self.clock.close()
             self.channel.close()
             try:
                 self.death = self.zygote.reap(self.pid)
