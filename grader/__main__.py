@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import os
 import sys
 import tempfile
@@ -20,6 +21,9 @@ PIPE_CLOSED = 1
 def main() -> None:
     """Run the command line; every error of ours becomes one message and its exit status."""
     _open_what_is_closed()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a name that the terminal has no letters for ends no run
     try:
         try:
             from grader.cli import cli

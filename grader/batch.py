@@ -19,6 +19,7 @@ from grader import grades, intake, results
 from grader.assignment import Assignment
 from grader.errors import GraderError, GraderFault, ReadError
 from grader.grades import Grade
+from grader.intake.names import visible
 from grader.pages import dashboard
 from grader.pages.render import Renderer
 from grader.pool import Job, Pool
@@ -201,7 +202,7 @@ def write_class(plan: Plan, outcome: Outcome, started: float) -> None:
     """`grades.csv`, `index.html` and `run.json`, from the rows of the whole class."""
     outcome.grades.sort(key=lambda one: one.submission)
     run = RunInfo(
-        id=plan.out.path.name,
+        id=visible(plan.out.path.name),
         started=datetime.datetime.fromtimestamp(started, datetime.timezone.utc).isoformat(timespec="seconds"),
         seconds=round(time.time() - started, 1),
         assignment=plan.assignment.name,
@@ -214,7 +215,7 @@ def write_class(plan: Plan, outcome: Outcome, started: float) -> None:
         device=plan.circumstances.device,
         jobs=plan.jobs,
         source=plan.source,
-        roster=plan.roster,
+        roster=visible(plan.roster),
         counts={"graded now": len(outcome.grades) - outcome.kept, "kept from before": outcome.kept},
     )
     write(plan.out.path / "grades.csv", grades.sheet(outcome.grades))

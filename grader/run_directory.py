@@ -33,9 +33,10 @@ def write(path: Path, data: bytes | str) -> None:
             raise UsageError(f"{path} is a folder, and a file has to be written there. {_MOVE}") from None
         if not path.parent.is_dir():
             raise UsageError(f"{path} can't be written: there is no folder {path.parent}. Make it first.") from None
+        mend = "Look at the permissions there" if isinstance(error, PermissionError) else "Free some space"
         raise UsageError(
-            f"{path} can't be written: {error.strerror}. Free some space or choose another place; "
-            "the same command goes on where it stopped."
+            f"{path} can't be written: {error.strerror}. {mend} or choose another place; the same command goes on "
+            "where it stopped."
         ) from None
 
 
@@ -97,7 +98,7 @@ class RunDirectory:
         except IsADirectoryError:
             raise UsageError(f"{path} is a folder, and a result should be a file. {_MOVE}") from None
         except OSError as error:
-            raise UsageError(f"{path} can't be read: {error.strerror}.") from None
+            raise UsageError(f"{path} can't be read: {error.strerror}. Look at its permissions.") from None
         except msgspec.DecodeError as error:
             reason = f"it is damaged, or another version of the grader wrote it ({error})"
         raise UsageError(f"{path} can't be used: {reason}. Delete it and grade again.")
@@ -108,7 +109,7 @@ class RunDirectory:
         try:
             return msgspec.json.decode(path.read_bytes(), type=RunInfo)
         except PermissionError as error:
-            raise UsageError(f"{path} can't be read: {error.strerror}.") from None
+            raise UsageError(f"{path} can't be read: {error.strerror}. Look at its permissions.") from None
         except OSError:
             raise UsageError(
                 f"{self.path} is not a run directory: there is no run.json in it. Give the folder that "

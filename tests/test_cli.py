@@ -220,6 +220,18 @@ def test_public_checks_never_pass_for_the_mark(
     assert here(monkeypatch, tmp_path, "check", "double", "mine.py", "--strict") == 1
 
 
+def test_a_folder_whose_name_is_no_text_holds_a_run_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some systems give names in an alphabet of their own: the run is stored, and can be read."""
+    course.make(tmp_path)
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "ada.py").write_text(course.RIGHT)
+    out = tmp_path / os.fsdecode(b"caf\xe9")
+    assert here(monkeypatch, tmp_path, "grade", "double", "work", "--out", out) == 0
+    assert RunDirectory(out).info().id == "caf\ufffd"
+
+
 def test_a_failing_disk_costs_nobody_a_mark_and_is_exit_status_2(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from grader import __main__ as entry
+from tests import course
 
 COMMAND = [sys.executable, "-m", "grader"]
 QUICK = (["schema"], ["--help"], ["gradescope", "build", "--help"])
@@ -69,6 +70,19 @@ def test_a_full_disk_below_the_output_is_told(arguments: list[str]) -> None:
         "grader: What is printed can't be written: No space left on device. "
         "Free some space there, or choose another place.\n"
     )
+
+
+def test_letters_that_the_terminal_does_not_have_end_nothing(tmp_path: Path) -> None:
+    """A name in another script, or none at all, is printed with a sign in its place."""
+    course.make(tmp_path)
+    place = os.fsencode(tmp_path) + "/ñ日".encode() + b"\xe9.py"
+    Path(os.fsdecode(place)).write_text(course.RIGHT)
+    environment = {**os.environ, "PYTHONIOENCODING": "latin-1", "COLUMNS": "400"}
+    command = [*COMMAND, "--root", str(tmp_path), "check", "double", place]
+    done = subprocess.run(command, capture_output=True, env=environment, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"\xf1??.py" in done.stdout
+    assert b"3 of 3 public checks passed" in done.stdout
 
 
 @pytest.mark.parametrize("arguments", QUICK, ids=" ".join)
