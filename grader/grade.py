@@ -20,7 +20,7 @@ from grader.grades import Grade
 from grader.reporting import Circumstances
 from grader.rules import policy as policies
 from grader.rules.policy import ADJUST, EXTENSIONS, policy
-from grader.run_directory import RunDirectory
+from grader.run_directory import RESULTS, RunDirectory
 from grader.text import clean, for_terminal
 from grader.where import Kept, Where, at_home, on_cluster
 
@@ -171,6 +171,16 @@ def _show(console: Console, plan: Plan, outcome: Outcome) -> None:
         console.print(f"Not graded: {escape(for_terminal(item.path, 200))}: {escape(for_terminal(item.why, 300))}")
     if plan.intake.junk:
         console.print(f"Ignored as junk: {escape(for_terminal(', '.join(plan.intake.junk), 300))}")
+    known = {entry.id for entry in plan.intake.entries}
+    others = [one for one in plan.out.submissions() if one not in known]
+    if others:
+        shown = ", ".join(others[:5]) + (f" and {len(others) - 5} more" if len(others) > 5 else "")
+        console.print(
+            f"Also in {plan.out.path / RESULTS}, from an earlier run: {for_terminal(shown, 300)}. grades.csv does not "
+            "have them, but feedback and export do. Delete them if they do not belong to this class.",
+            soft_wrap=True,
+            markup=False,
+        )
     kept = f", {outcome.kept} of them kept from before" if outcome.kept else ""
     kept += f", {outcome.adjusted} with other adjustments" if outcome.adjusted else ""
     console.print(

@@ -30,9 +30,9 @@ def replay(root: Path, run: Path, submission_id: str, check_id: str, paths: tupl
     """
     directory = RunDirectory(run)
     info = directory.info()
-    old = directory.load(submission_id)
-    if old is None:
+    if submission_id not in directory.submissions():
         raise UsageError(f"{run} has no result of {submission_id!r}. Its results are in {run / 'results'}.")
+    old = directory.read(submission_id)
     if check_id not in {check.id for check in old.checks}:
         raise UsageError(f"There is no check {check_id!r}. There are: {', '.join(c.id for c in old.checks)}.")
     assignment = assignments.load(info.assignment, root)

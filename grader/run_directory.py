@@ -80,7 +80,9 @@ class RunDirectory:
             return None
 
     def submissions(self) -> list[str]:
-        """The ids of all stored results, in order."""
+        """The ids of all stored results, in order. Raises UsageError when the folder that holds them is gone."""
+        if not (self.path / RESULTS).is_dir():
+            raise UsageError(f"{self.path / RESULTS} is not a folder, and holds the results of the run. Grade again.")
         return sorted(path.name.removesuffix(".json") for path in (self.path / RESULTS).glob("[!.]*.json"))
 
     def reports(self) -> Iterator[Report]:

@@ -232,6 +232,35 @@ def test_a_folder_whose_name_is_no_text_holds_a_run_all_the_same(
     assert RunDirectory(out).info().id == "caf\ufffd"
 
 
+def test_results_of_an_earlier_class_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They stay, and would be exported: whoever grades another class into the folder hears of it."""
+    course.make(tmp_path)
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "ada.py").write_text(course.RIGHT)
+    run = RunDirectory(tmp_path / "run")
+    run.create()
+    write(run.result("zoe"), encode(reports.right()))
+    assert here(monkeypatch, tmp_path, "grade", "double", "work", "--out", "run") == 0
+    assert "from an earlier run: zoe. grades.csv does not have them" in capsys.readouterr().out
+    assert run.submissions() == ["ada", "zoe"]
+
+
+def test_a_damaged_result_is_not_said_to_be_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`grader replay` names the file that it can't read."""
+    course.make(tmp_path)
+    (tmp_path / "work").mkdir()
+    run = RunDirectory(tmp_path / "run")
+    run.create()
+    write(run.result("ada"), "{")
+    write(tmp_path / "run" / "run.json", encode(reports.run_info(1)))
+    assert here(monkeypatch, tmp_path, "replay", "run", "ada", "values", "work") == 2
+    assert "ada.json can't be used: it is damaged" in capsys.readouterr().err
+
+
 def test_a_failing_disk_costs_nobody_a_mark_and_is_exit_status_2(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

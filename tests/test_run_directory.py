@@ -70,6 +70,14 @@ def test_a_result_of_another_version_is_told(run: RunDirectory, data: bytes, wor
     assert str(caught.value).endswith("Delete it and grade again.")
 
 
+def test_a_run_without_its_results_is_told(run: RunDirectory) -> None:
+    """Pages of nobody would look as if nobody had handed anything in."""
+    run.result("ada").unlink()
+    (run.path / "results").rmdir()
+    with pytest.raises(UsageError, match=r"results is not a folder, and holds the results of the run\. Grade again\."):
+        list(run.reports())
+
+
 def test_a_run_of_another_version_is_told(run: RunDirectory) -> None:
     """`run.json` with a key that this version does not know."""
     (run.path / "run.json").write_text('{"id": "x", "colour": 3}')
