@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import torch
 
-from grader import agreement, opening, secret
+from grader import agreement, opening, secret, staff_flags
 from grader.assignment import Assignment
 from grader.call import Call
 from grader.collect import Checks, collect
@@ -24,7 +24,7 @@ from grader.diagnosis.contract import Verdict
 from grader.errors import GraderError, SandboxError
 from grader.foresight import foresee
 from grader.reading import source
-from grader.reporting import Circumstances, Reporter, broken_diagnosis
+from grader.reporting import Circumstances, Reporter
 from grader.results import CheckResult, DiagnosisResult, Flag, Report
 from grader.sandbox.interface import Sandbox, Session
 from grader.staff import Staff
@@ -180,7 +180,7 @@ class Marker:
         except Exception as error:
             if self.assignment.settings.partial_credit:
                 raise
-            return [], [broken_diagnosis(error)]
+            return [], [staff_flags.broken_diagnosis(error)]
 
     def _explanations(
         self, results: list[CheckResult], calls: list[Call], session: Session, verdict: Verdict

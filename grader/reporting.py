@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 import traceback
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -13,7 +12,7 @@ import torch
 from torch import Tensor
 
 import grader
-from grader import secret, suspicion
+from grader import secret, staff_flags, suspicion
 from grader.assignment import Assignment
 from grader.call import Call
 from grader.collected import GPU, Check, Ending
@@ -35,13 +34,6 @@ from grader.results import (
 )
 from grader.sandbox.interface import Session
 from grader.submission import Submission
-
-LIMITS = {
-    "timeout": "was stopped because it ran too long",
-    "memory": "asked for more memory than it may have",
-    "output": "printed more than it may",
-    "malformed": "broke the connection to the grader, or the grader broke in its process: see the detail",
-}
 
 
 @dataclass(frozen=True)
@@ -142,7 +134,12 @@ class Reporter:
             conventions=[verdict.words] if verdict.words and not verdict.fatal else [],
             translated=verdict.translated,
             adjustments=adjustments,
-            flags=[*flags, *_flags(session, calls), *suspicion.flags(sources), *_choices(sources)],
+            flags=[
+                *flags,
+                *staff_flags.of_work(session, calls),
+                *suspicion.flags(sources),
+                *staff_flags.of_choice(sources),
+            ],
             sources=source.texts(sources, self.assignment.settings),
             output=session.output,
             sandbox=SandboxInfo(level=self.circumstances.level, layers=list(session.layers)),
@@ -158,7 +155,7 @@ class Reporter:
         info = report.submission
         info = msgspec.structs.replace(info, notes=[*info.notes, *sources.notes], choice=sources.choice)
         return msgspec.structs.replace(
-            report, submission=info, flags=_choices(sources), place=problem.place if problem else None
+            report, submission=info, flags=staff_flags.of_choice(sources), place=problem.place if problem else None
         )
 
     def broken(self, submission: Submission, checks: list[Check], error: BaseException) -> Report:
@@ -216,34 +213,6 @@ class Reporter:
             assignment_digest=self.digest,
             device=self.circumstances.device,
         )
-
-
-def broken_diagnosis(error: Exception) -> Flag:
-    """Staff learn that it is our bug which keeps a submission without an explanation, and where that bug is."""
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    place = f"{Path(last.filename).name}, line {last.lineno}, in {last.name}"
-    return Flag(
-        id="diagnosis-broke",
-        message=f"The marks stand, but the grader broke while it looked for what explains them: {type(error).__name__} "
-        f"in {place}: {str(error)[:200]}. No misconception is named. Report it; once it is mended, grade with --fresh.",
-    )
-
-
-def _flags(session: Session, calls: list[Call]) -> list[Flag]:
-    """What staff should look at: limits that were hit, and lines that name what should be written by hand."""
-    kinds = [call.failure.kind for call in calls if call.failure] + [one.kind for one in session.loaded.problems]
-    flags = [
-        Flag(id=f"limit-{kind}", message=f"The student's code {words}.")
-        for kind, words in LIMITS.items()
-        if kind in kinds
-    ]
-    named = "This line names something of the library's that the assignment wants written by hand."
-    return flags + [Flag(id="library", message=named, place=place) for place in session.loaded.banned[:3]]
-
-
-def _choices(sources: Sources) -> list[Flag]:
-    """A choice between files may have gone wrong: the class page shows it."""
-    return [Flag(id="other-file", message=note) for note in sources.choice]
 
 
 def _opening(case: str) -> str:
