@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-import resource
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from grader.errors import UsageError
 from grader.places import bundle
+from tests.full_disk import full_disk
 
 FILES = {"run.sh": b"#!/bin/sh\n", "grader/large.py": bytes(range(256)) * 64}
 
 
-@pytest.fixture
-def _full() -> Iterator[None]:
-    """No file may be longer than this, as on a disk that becomes full."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (64, hard))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
-@pytest.mark.usefixtures("_full")
 @pytest.mark.parametrize("write", [bundle.write_zip, bundle.write_folder], ids=["a zip", "a folder"])
 def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path, write: Callable[..., None]) -> None:
     """The place is named, and nothing lies there that could be taken for the whole."""
-    with pytest.raises(UsageError, match=r"made can't be written: .*Free some space or"):
+    with full_disk(), pytest.raises(UsageError, match=r"made can't be written: .*Free some space or"):
         write(tmp_path / "made", FILES)
     assert list(tmp_path.iterdir()) == []
 

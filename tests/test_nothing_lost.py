@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import resource
 import signal
 import subprocess
 import tempfile
@@ -28,6 +27,7 @@ from grader.run_directory import RunDirectory, write
 from grader.sandbox import leftovers
 from tests import class_runs, course
 from tests.class_runs import grade, handed_in
+from tests.full_disk import full_disk
 
 COUNT = 6
 
@@ -141,13 +141,8 @@ def test_a_full_disk_is_a_clear_error_and_leaves_nothing_half_written(
     root: Path, base: Ground, work: Path, undisturbed: Path, tmp_path: Path
 ) -> None:
     """The run stops at once with the file and the reason; once there is room the same command completes it."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
-    try:
-        with pytest.raises(GraderError, match="can't be written") as caught:
-            grade(root, work, tmp_path, base)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    with full_disk(4096), pytest.raises(GraderError, match="can't be written") as caught:
+        grade(root, work, tmp_path, base)
     assert caught.value.exit_status == 2
     assert list((tmp_path / "results").glob("*.json")) == []
     grade(root, work, tmp_path, base)
@@ -215,13 +210,8 @@ def test_a_full_folder_for_temporary_files_is_not_held_against_a_student(
 ) -> None:
     """Data that can't be laid out would be missed by the student's code: the run stops, and nothing stays behind."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (64, hard))
-    try:
-        with pytest.raises(UsageError, match=r"can't be laid out.* Free some space .* set TMPDIR"):
-            leftovers.lay_out({"small.txt": b"x", "weights.pt": b"x" * 1000})
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    with full_disk(), pytest.raises(UsageError, match=r"can't be laid out.* Free some space .* set TMPDIR"):
+        leftovers.lay_out({"small.txt": b"x", "weights.pt": b"x" * 1000})
     assert list(tmp_path.iterdir()) == []
 
 
