@@ -176,7 +176,7 @@ class Bank:
         seen: Mapping[str, Tensor] | None = None,
     ) -> dict[str, Any]:
         """All arguments and step values by name. Raises whatever the settings of the knobs make a step raise."""
-        known = {**self.bind(args, kwargs), "device": device, "seen": seen or {}}
+        known = {**self.bind(args, kwargs), "device": device, "seen": {} if seen is None else seen}
         for step in self.steps:
             chosen = {knob: knobs[knob] for knob in step.knobs if knob in knobs}
             known[step.name] = step.function(*(known[name] for name in step.inputs), **chosen)

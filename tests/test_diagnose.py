@@ -17,7 +17,7 @@ from bench.answered import answered
 from bench.composites import COMPOSITES
 from grader import assignment, staff
 from grader.call import Call, Failure, Layout
-from grader.diagnosis import values
+from grader.diagnosis import node
 from grader.diagnosis.diagnose import diagnose
 from grader.errors import AssignmentError
 from grader.misconception import Bank, Misconception, passes
@@ -347,6 +347,6 @@ def test_a_tiny_assignment_needs_one_step_only() -> None:
 def test_a_step_may_compute_a_tuple() -> None:
     """Values of a step are compared part by part, so that an author's step can return several tensors."""
     pair = (torch.ones(2, 3), torch.zeros(2))
-    assert values.same(pair, (torch.ones(2, 3), torch.zeros(2)))
-    assert not values.same(pair, (torch.ones(2, 3), torch.ones(2)))
-    assert not values.same(pair, (torch.ones(2, 3),))
+    assert node.same(pair, (torch.ones(2, 3), torch.zeros(2)))
+    assert not node.same(pair, (torch.ones(2, 3), torch.ones(2)))
+    assert not node.same(pair, (torch.ones(2, 3),))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from grader.misconception import AFTER, Bank, Knobs, Misconception, Step
+from grader.misconception import AFTER, Bank, Inputs, Knobs, Misconception, Step
 
 DEVICE, SEEN = "device", "seen"
 EMPTY = "no answer"
@@ -48,6 +49,20 @@ class Plan:
     """The slot of the input that the step passes on while no item touches it."""
     knobs: dict[int, dict[str, Any]] = field(default_factory=dict)
     """Set of items that touch the step -> its settings, as far as they were needed."""
+
+
+class _Watched(dict[str, Any]):
+    """An empty answer that knows whether it was looked at."""
+
+    looked_at = False
+
+    def __getitem__(self, name: str) -> Any:
+        self.looked_at = True
+        return super().__getitem__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self.looked_at = True
+        return super().get(name, default)
 
 
 class Catalogue:
@@ -119,12 +134,25 @@ class Catalogue:
             slots[step.name],
             direct,
             functools.reduce(int.__or__, above, direct),
-            direct if SEEN in step.inputs else 0,
+            self._looking(direct) if SEEN in step.inputs else 0,
             tuple(slots[EMPTY if name == SEEN else name] for name in step.inputs),
             answer,
             sum(1 << slot for slot in {*answer}),
             None if step.passes is None else slots[step.passes],
         )
+
+    def _looking(self, items: int) -> int:
+        """Those of the items that look at the student's answer, as the bank's own questions show."""
+        questions = self.bank.probes()
+        return sum(item.bit for item in self.items if item.bit & items and self._looks(item, questions))
+
+    def _looks(self, item: Item, questions: Sequence[Inputs]) -> bool:
+        for args, kwargs in questions:
+            answer = _Watched()
+            with contextlib.suppress(Exception):
+                self.bank.values(args, kwargs, item.knobs, seen=answer)
+                return answer.looked_at
+        return True  # no question tells
 
     def fits(self, chosen: int, item: Item) -> bool:
         """Whether the item can join the set: it is not in it, and sets no knob that the set has set."""

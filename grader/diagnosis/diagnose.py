@@ -32,6 +32,8 @@ THOROUGH = {1: (False,), 2: (False, True), 3: (False,)}
 """Rounds of the search for each number of ideas in one set: see `Search.fitting`."""
 QUESTIONS = 6
 """Further calls that the student's code is asked at most."""
+OPENING = 2
+"""Answers to further questions that come before the search: what sets of ideas answer there is known."""
 LARGE = 20_000
 """Elements in the inputs of a call beyond which it is left out: replaying it would cost more than it tells."""
 APART = frozenset(
@@ -66,7 +68,7 @@ def diagnose(
         ask: calls the student's function on further inputs.
     Returns at most one set of misconceptions, and beside it what explains the crashes that the set does not.
     """
-    with torch.no_grad(), np.errstate(all="ignore"), warnings.catch_warnings(), _uncollected():
+    with torch.inference_mode(), np.errstate(all="ignore"), warnings.catch_warnings(), _uncollected():
         warnings.simplefilter("ignore")  # wrong ideas make the library warn, as they should
         return _diagnosed(calls, bank, bounds, ask)
 
@@ -127,11 +129,10 @@ class _Inquiry:
 
     def result(self, records: list[WhatIf]) -> DiagnosisResult | None:
         """The smallest sets that fit all these calls, as a result; None when none does."""
+        self._open(records)
         for size in THOROUGH:
-            if size == 2:
-                self._open(records)
-                if all(record.call.failure is not None for record in self._all(records)):
-                    return None  # no number to go by: two ideas would be a guess
+            if size > 1 and all(record.call.failure is not None for record in self._all(records)):
+                return None  # no number to go by: two ideas would be a guess
             for thorough in THOROUGH[size]:
                 sets = self._fitting(self._all(records), size, thorough)
                 remain = self._told_apart(sets)
@@ -152,10 +153,10 @@ class _Inquiry:
         return [chosen for chosen in fitting if self.catalogue.size(chosen) and self._convincing(chosen, parts)]
 
     def _open(self, records: Sequence[WhatIf]) -> None:
-        """Ask before sets of two are searched, until one question is answered, or two where most calls failed."""
+        """Ask until two questions are answered."""
         failed = [record for record in records if record.call.failure is not None]
         many = 2 * len(failed) > len(records)
-        while self.questions and self.left and sum(bool(record.seen) for record in self.asked) < (2 if many else 1):
+        while self.questions and self.left and sum(bool(record.seen) for record in self.asked) < OPENING:
             self.asked.append(self._put(self._answerable(failed[0]) if many else self.questions[0]))
 
     def _answerable(self, failed: WhatIf) -> WhatIf:
@@ -179,11 +180,15 @@ class _Inquiry:
         return self.parts[record]
 
     def _groups(self, sets: list[int]) -> list[int]:
-        """The first of the smallest sets for each group of ideas (sets that differ by a style are one group)."""
-        fewest = min((self.catalogue.size(chosen) for chosen in sets if self.catalogue.size(chosen)), default=0)
+        """The first of the smallest sets for each group of ideas (sets that differ by a style are one group).
+
+        An idea without a style goes before an idea that needs one to give the same numbers.
+        """
+        sets = [chosen for chosen in sets if self.catalogue.size(chosen)]
+        weight = {chosen: (self.catalogue.size(chosen), chosen.bit_count()) for chosen in sets}
         groups: dict[frozenset[str], int] = {}
         for chosen in sets:
-            if fewest and self.catalogue.size(chosen) == fewest:
+            if weight[chosen] == min(weight.values()):
                 groups.setdefault(frozenset(idea.id for idea in self._ideas(chosen)), chosen)
         return list(groups.values())
 
@@ -220,8 +225,9 @@ class _Inquiry:
         assert self.ask is not None
         self.questions.remove(question)
         self.left -= 1
-        args, kwargs = fresh((question.call.args, question.call.kwargs))
-        return question.answered(self.ask(args, kwargs), self.bounds)
+        with torch.inference_mode(False):  # the student's code runs as it does in any other call
+            answer = self.ask(*fresh((question.call.args, question.call.kwargs)))
+        return question.answered(answer, self.bounds)
 
     # --- words ---
 
@@ -266,7 +272,8 @@ def catalogue_of(bank: Bank) -> Catalogue:
 def questions_of(bank: Bank) -> tuple[WhatIf, ...]:
     """What the student's code may be asked further, with the bank's own answers."""
     catalogue = catalogue_of(bank)
-    return tuple(WhatIf(catalogue, Call(args, kwargs, "cpu"), None) for args, kwargs in bank.probes())
+    with torch.inference_mode(False):  # they are sent to the student's code
+        return tuple(WhatIf(catalogue, Call(args, kwargs, "cpu"), None) for args, kwargs in bank.probes())
 
 
 @functools.lru_cache(maxsize=4)

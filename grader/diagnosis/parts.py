@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ from torch import Tensor
 
 from grader.call import Failure
 from grader.diagnosis import crashes
-from grader.diagnosis.values import Node, same
+from grader.diagnosis.node import Node, same
+from grader.diagnosis.table import Table
 from grader.diagnosis.whatif import WhatIf
 from grader.misconception import AFTER, ANSWER_DEVICE
 
@@ -23,6 +25,8 @@ TIGHT, LOOSE, COARSE = 64.0, 1e4, 1e5
 """Errors in units of the dtype's eps: certainly the same number; the same if it is huge; certainly another."""
 HUGE = 1e3
 """A number that no result has, only fills and overflows."""
+TABLES = 20
+"""Tables that are kept for one question, each of some thousand answers."""
 GROWTH = 256.0
 """An idea may enlarge rounding errors beyond the reference's bounds by at most this factor."""
 
@@ -52,6 +56,8 @@ class Part:
     dear = False
     """Whether a comparison costs many times what that of a returned value does."""
 
+    tabled = False
+    """Whether it is a question's, so that what many sets answer can be kept."""
     upstream = -1
     """The items that can reach it."""
 
@@ -64,6 +70,10 @@ class Part:
 
     def touched(self, chosen: int, more: int) -> bool:
         """Whether the items `more` make a difference here, on top of `chosen`, without stopping the call."""
+        raise NotImplementedError
+
+    def looked_up(self, key: tuple[int, ...], sets: Iterable[int]) -> Iterable[int]:
+        """Those of the sets that may fit, where that is known at once for all of them. Only where `tabled`."""
         raise NotImplementedError
 
     def telling(self, chosen: int, single: bool) -> bool:
@@ -84,6 +94,7 @@ class Returned(Part):
         super().__init__(whatif)
         self.name, self.seen = name, seen
         self.upstream = whatif.catalogue.plans[name].upstream
+        self.tabled = whatif.tables is not None
         self.array = _array(seen)
         self.eps = torch.finfo(seen.dtype).eps if seen.is_floating_point() else 0.0
         self._known: dict[Node, int] = {}
@@ -110,6 +121,18 @@ class Returned(Part):
     def telling(self, chosen: int, single: bool) -> bool:
         return single or bool(np.isfinite(self.array).any())
 
+    def looked_up(self, key: tuple[int, ...], sets: Iterable[int]) -> Iterable[int]:
+        tables, whatif = self.whatif.tables, self.whatif
+        assert tables is not None
+        table = tables.get(name := (self.name, *key))
+        if table is None:
+            with whatif.passing():
+                table = Table(whatif.catalogue, functools.partial(whatif.node, self.name), sets)
+            if len(tables) >= TABLES:
+                tables.clear()
+            tables[name] = table
+        return table.near(self.array, COARSE * self.eps, HUGE)
+
     def gap(self, chosen: int) -> float:
         """The largest difference of finite numbers between the student's value and the set's."""
         value = self.whatif.node(self.name, chosen).value
@@ -129,19 +152,18 @@ class Returned(Part):
                 return NO
         if torch.equal(value, self.seen):
             return YES
-        gap = np.abs(mine - theirs)
-        off = ~((gap <= TIGHT * self.eps * np.abs(mine)) | (mine == theirs) | (np.isnan(mine) & np.isnan(theirs)))
+        gap, size = np.abs(mine - theirs), np.where(np.isfinite(mine), np.abs(mine), 0.0)
+        off = ~((gap <= TIGHT * self.eps * size) | (mine == theirs) | (np.isnan(mine) & np.isnan(theirs)))
         if not off.any():
             return YES
         plain = np.abs(mine) < HUGE  # false for NaN
         if not (plain & ~off).any():
             return NO
-        if (~(gap <= COARSE * self.eps * (np.abs(mine) + 1.0)))[off & plain].any():
+        if (~(gap <= COARSE * self.eps * (size + 1.0)))[off & plain].any():
             return NO
         limits = self.whatif.limits(self.name)
         limits = limits if limits.shape == mine.shape else np.max(limits, initial=0.0)
-        room = np.where(plain, TIGHT, LOOSE) * self.eps * np.abs(mine)
-        limit = 2 * limits + np.where(np.isfinite(mine), room, 0.0)
+        limit = 2 * limits + np.where(plain, TIGHT, LOOSE) * self.eps * size
         off &= ~(gap <= limit)
         if not off.any():
             return YES

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from grader.diagnosis.catalogue import Catalogue, Item
 from grader.diagnosis.parts import NO, YES, Part, Returned
 
-WORK = {2: 2_600, 3: 1_000}
-"""Sets of two and of three ideas that the search compares before it goes on with single ones only: numbers and not a
-time, so that the same submission is always diagnosed the same."""
+LOOKED_UP, COMPARED = 2_600, 800
+"""Sets that are tried in one layer where a table has their answers, and in any other layer: numbers and not a time, so
+that the same submission is always diagnosed the same."""
 STYLES = 2
 """Styles of one set that are followed: most give the same numbers."""
 WIDTH = 40
@@ -23,7 +23,6 @@ class Search:
 
     def __init__(self, catalogue: Catalogue, quiet: Callable[[], int] = lambda: -1) -> None:
         self.catalogue, self.quiet = catalogue, quiet
-        self._left = 0
         self._layers: dict[tuple[Part, int, str], list[int]] = {}
 
     def fitting(self, parts: Sequence[Part], most: int, *, thorough: bool = True) -> list[int]:
@@ -33,7 +32,7 @@ class Search:
         at an earlier part, alone, are not taken for that: they would have been needed there already. When not
         thorough, sets are extended in a dearer way only where the cheaper ways lead nowhere.
         """
-        self._left, fitting = WORK.get(most, 0), [0]
+        fitting = [0]
         for index, part in enumerate(parts):
             earlier = parts[:index]
             found = {chosen: None for chosen in fitting if part.fits(chosen) == YES}
@@ -70,7 +69,7 @@ class Search:
             return
         part.whatif.share()
         items = [item for item in self._able(part) if self.catalogue.fits(chosen, item)]
-        shown = [other for other in _first_of_each(earlier) if other.whatif.lasting]
+        shown = [other for other in _first_of_each(earlier) if other.whatif.tables is not None]
         near = [item for item in items if not any(other.touched(0, item.bit) for other in shown)]
         far = [item for item in items if item not in near]
         for name, nearer in (("one", near), ("another", far)):
@@ -83,12 +82,15 @@ class Search:
         yield self._once(part, chosen, "mended", lambda: self._mended(single, part, earlier))
         shown = _first_of_each(earlier)
         fresh = [item for item in active if not any(other.touched(chosen, item.bit) for other in shown)]
+        fresh.sort(key=lambda item: not item.bit & self.catalogue.drawn)  # few, and no table knows them beforehand
         for size in range(2, room + 1):
             combined = (chosen | more for more in self._combined(fresh, size))
-            yield self._once(part, chosen, str(size), functools.partial(self._tried, combined, part, earlier))
+            key = None if chosen else (size, *(item.bit for item in fresh))
+            yield self._once(part, chosen, str(size), functools.partial(self._tried, combined, part, earlier, key))
         if not part.dear:
             woken = self._woken(chosen, active, items, part)
-            yield self._once(part, chosen, "woken", lambda: self._tried(woken, part, earlier))
+            key = None if chosen else (0, *(item.bit for item in active), *(item.bit for item in items))
+            yield self._once(part, chosen, "woken", functools.partial(self._tried, woken, part, earlier, key))
 
     def _able(self, part: Part) -> Sequence[Item]:
         """The ideas that may make a difference at the part."""
@@ -131,16 +133,15 @@ class Search:
                 mended = (both for item in items if same[0].fits(both := chosen | item.bit) == YES)
                 yield from self._all_fitting(mended, part, earlier)
 
-    def _tried(self, sets: Iterable[int], part: Part, earlier: Sequence[Part]) -> Iterator[int]:
-        """As many of the sets as this round may still compare."""
-        return self._all_fitting(self._counted(sets), part, earlier)
-
-    def _counted(self, sets: Iterable[int]) -> Iterator[int]:
-        for chosen in sets:
-            if self._left < 1:
-                return
-            self._left -= 1
-            yield chosen
+    def _tried(
+        self, sets: Iterable[int], part: Part, earlier: Sequence[Part], key: tuple[int, ...] | None
+    ) -> Iterator[int]:
+        """As many of the sets as are tried in one layer. The same key stands for the same sets; None is no key."""
+        if key is not None and part.tabled:
+            sets = part.looked_up(key, itertools.islice(sets, LOOKED_UP))
+        else:
+            sets = itertools.islice(sets, COMPARED)
+        return self._all_fitting(sets, part, earlier)
 
     def _combined(self, items: Sequence[Item], size: int) -> Iterator[int]:
         """Sets of `size` items that set different knobs; likelier items sooner."""

@@ -8,38 +8,18 @@ value the one there was, so that all that comes after is shared as well.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from grader.diagnosis.catalogue import DEVICE, EMPTY, SEEN, Catalogue, Plan
+from grader.diagnosis.node import Node
+from grader.diagnosis.table import Table
 
 KEPT = 20_000
 """Values of further questions that are kept from one submission to the next."""
-
-
-class Node:
-    """The value of a step under a set, or the exception that it raised. Equal values share a node."""
-
-    __slots__ = ("_blank", "error", "slot", "value")
-
-    def __init__(self, value: Any, slot: int = 0, error: Exception | None = None) -> None:
-        self.value = value
-        self.slot = slot
-        """Of the step that computed it or failed: of two failed steps, the earlier one ends the call."""
-        self.error = error
-        self._blank: bool | None = None
-
-    def equals(self, value: Any) -> bool:
-        """Whether this value is `value`, bit for bit (a NaN is like any other)."""
-        if self.error is not None:
-            return False
-        if self._blank is None:
-            self._blank = isinstance(self.value, Tensor) and has_nan(self.value)
-        return same(value, self.value, blank=self._blank)
 
 
 Row = list[Any]
@@ -54,8 +34,8 @@ class Values:
         self, catalogue: Catalogue, arguments: Mapping[str, Any], device: str, seen: Mapping[str, Tensor]
     ) -> None:
         self.catalogue, self.arguments, self.seen = catalogue, arguments, seen
-        self.lasting = False
-        """Whether the values are kept from one submission to the next."""
+        self.tables: dict[tuple[Any, ...], Table] | None = None
+        """Where the values are kept from one submission to the next: the answers of many sets, side by side."""
         self.sharing = False
         """Whether values are compared with those without an item, which pays when many sets are tried here."""
         given = {**arguments, DEVICE: device, SEEN: seen, EMPTY: {}}
@@ -86,8 +66,21 @@ class Values:
         answer = self._base[seen]
         self._base = other._base.copy()
         self._base[seen] = answer
-        self.lasting = True
+        if other.tables is None:
+            other.tables = {}
+        self.tables = other.tables
         self.sharing, self._made, self._common, self._rows = True, other._made, other._rows, {0: self._base}
+
+    @contextlib.contextmanager
+    def passing(self) -> Iterator[None]:
+        """What is computed meanwhile for further sets is not kept."""
+        self.share()
+        rows, made = self._common.copy(), self._made.copy()
+        yield
+        self._common.clear()
+        self._common.update(rows)
+        self._made.clear()
+        self._made.update(made)
 
     def node(self, name: str, chosen: int) -> Node:
         """The value of step `name` under the set."""
@@ -172,26 +165,3 @@ class Values:
                 return other
             direct &= direct - 1
         return node
-
-
-def has_nan(value: Tensor) -> bool:
-    """Whether any number of the tensor is NaN."""
-    return value.is_floating_point() and math.isnan(float(value.detach().sum())) and bool(value.isnan().any())
-
-
-def same(left: Any, right: Any, blank: bool = True) -> bool:
-    """The same tensor bit for bit (a NaN is like any other, if there can be any), or equal values of another kind.
-
-    A step may also compute a tuple of such values.
-    """
-    if isinstance(left, (tuple, list)) and isinstance(right, (tuple, list)):
-        return len(left) == len(right) and all(same(one, other, blank) for one, other in zip(left, right, strict=True))
-    if not isinstance(left, Tensor) or not isinstance(right, Tensor):
-        return type(left) is type(right) and not isinstance(left, Tensor) and bool(left == right)
-    if left.shape != right.shape or left.dtype != right.dtype:
-        return False
-    if torch.equal(left, right):
-        return True
-    if not blank or not left.is_floating_point() or not has_nan(left):
-        return False
-    return torch.equal(left.isnan(), right.isnan()) and torch.equal(left.nan_to_num(), right.nan_to_num())

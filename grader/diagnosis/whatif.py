@@ -75,12 +75,12 @@ class WhatIf(Values):
 
     def _backward(self, chosen: int) -> tuple[Tensor | None, ...]:
         bank, call = self.catalogue.bank, self.call
-        leaves = {id(tensor): tensor.detach().clone() for tensor in call.inputs}
-        for tensor in call.inputs:
-            leaves[id(tensor)].requires_grad_(tensor.requires_grad)
-        args = tuple(leaves.get(id(item), item) for item in call.args)
-        kwargs = {key: leaves.get(id(item), item) for key, item in call.kwargs.items()}
-        with torch.enable_grad():
+        with torch.inference_mode(False), torch.enable_grad():
+            leaves = {id(tensor): tensor.detach().clone() for tensor in call.inputs}
+            for tensor in call.inputs:
+                leaves[id(tensor)].requires_grad_(tensor.requires_grad)
+            args = tuple(leaves.get(id(item), item) for item in call.args)
+            kwargs = {key: leaves.get(id(item), item) for key, item in call.kwargs.items()}
             known = bank.values(args, kwargs, self.catalogue.all_knobs(chosen), device=call.device, seen=self.seen)
             values = [known[name] for name in bank.returns]
             floating = [leaf for leaf in leaves.values() if leaf.is_floating_point()]

@@ -195,7 +195,10 @@ def _dropped(shares: Tensor, seen: Tensor | None) -> Tensor:
         return shares
     drawn = shares.nan_to_num() != 0
     kept = drawn & (seen != 0)
-    if not kept.any() or not drawn.any():
+    if not kept.any():  # all of them dropped: believed of a few only
+        return shares * 0 if 0 < drawn.sum() <= 4 else shares
+    first = int(kept.reshape(-1).to(torch.uint8).argmax())
+    if float(seen.reshape(-1)[first]) / float(shares.reshape(-1)[first]) < 1.01:  # what is kept grows
         return shares
     factor = float((seen[kept].double() / shares.detach()[kept].double()).median())
     rate = round(1 - 1 / factor, 3) if factor > 1 else 0.0

@@ -41,11 +41,11 @@ def probes() -> Sequence[Inputs]:
     Q, K, V = _inputs((2, 3), 5, 5, 7, 4, 8)
     return (
         ((torch.zeros_like(Q), K, V), {}),  # all scores are 0, so that their scale and sign do not matter
+        ((*_inputs((2, 3), 5, 5, 6, 4, 2), square), {}),  # causal, as many queries as keys
         (_inputs((2, 3), 5, 5, 6, 4, 9), {}),  # as many queries as keys: no size is wrong
         ((torch.zeros_like(Q), K, V, torch.ones_like(square)), {}),  # for those who need a mask
         (_inputs((3,), 5, 5, 7, 4, 10), {}),  # for those who need three dimensions
         (_inputs((2, 3), 4, 6, 7, 5, 1), {}),  # no mask
-        ((*_inputs((2, 3), 5, 5, 6, 4, 2), square), {}),  # causal, as many queries as keys
         ((*_inputs((3,), 4, 6, 7, 5, 3), bands), {}),
         ((*_inputs((2, 3), 5, 5, 6, 4, 4), empty), {}),  # a query without keys
         ((*_inputs((2, 3), 4, 6, 7, 5, 5), padding), {}),
