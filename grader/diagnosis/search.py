@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from grader.diagnosis.catalogue import Catalogue, Item
 from grader.diagnosis.parts import NO, YES, Part, Returned
 
-LOOKED_UP, COMPARED = 2_600, 800
+LOOKED_UP, COMPARED = 2_600, 1_000
 """Sets that are tried in one layer where a table has their answers, and in any other layer: numbers and not a time, so
 that the same submission is always diagnosed the same."""
 STYLES = 2
@@ -118,7 +118,7 @@ class Search:
             changed = {name for name in plans if node(name, base) is not node(name, chosen)}
             for item in sleeping:
                 reached = any(
-                    name not in stirring[item.bit] or not changed.isdisjoint(plans[name].step.inputs)
+                    name not in stirring[item.bit] or not changed.isdisjoint((name, *plans[name].step.inputs))
                     for name in self.catalogue.steps[item.bit]
                 )
                 if reached and self.catalogue.fits(base, item):

@@ -39,6 +39,7 @@ def probes() -> Sequence[Inputs]:
     empty[2] = 0
     padding = (torch.arange(6) < torch.tensor([[6], [4]])).reshape(2, 1, 1, 6)
     Q, K, V = _inputs((2, 3), 5, 5, 7, 4, 8)
+    cube = _inputs((3, 3), 3, 3, 3, 3, 11)
     return (
         ((torch.zeros_like(Q), K, V), {}),  # all scores are 0, so that their scale and sign do not matter
         ((*_inputs((2, 3), 5, 5, 6, 4, 2), square), {}),  # causal, as many queries as keys
@@ -51,7 +52,8 @@ def probes() -> Sequence[Inputs]:
         ((*_inputs((2, 3), 4, 6, 7, 5, 5), padding), {}),
         ((*_inputs((), 5, 5, 5, 5, 6), square), {}),  # two dimensions, all sizes equal
         ((*_inputs((2, 3), 5, 5, 16, 4, 7, torch.float32), square.bool()), {}),
-        (_inputs((3, 3), 3, 3, 3, 3, 11), {}),  # all sizes equal, for those whose shapes fit nowhere else
+        ((torch.zeros_like(cube[0]), *cube[1:]), {}),  # all sizes equal, for those whose shapes fit nowhere else
+        (cube, {}),
         ((*_inputs((3, 3), 3, 3, 3, 3, 12), square[:3, :3]), {}),
     )
 
