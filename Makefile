@@ -58,8 +58,8 @@ lint: $(DEV) ## ruff and mypy --strict
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: $(DEV) ## the tests that everybody runs: no network, no GPU; some minutes
-	$(BIN)/python -m pytest
+test: $(DEV) ## the tests that everybody runs: no network, no GPU; under a minute
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
 test-all: $(DEV) ## and the slow ones: browser, hostile, long fuzz; many minutes
 	$(BIN)/python -m pytest -m ''

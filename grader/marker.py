@@ -44,9 +44,12 @@ class Marker:
         staff: Staff,
         sandbox: Sandbox,
         circumstances: Circumstances,
-        heard: Callable[[CheckResult], None] = lambda result: None,
+        heard: Callable[[CheckResult], None] | None = None,
     ) -> None:
-        """`heard` is told each result of `mark` at once, for those who can't wait for the report."""
+        """`heard` is told each result of `mark` at once, for those who can't wait for the report.
+
+        For them nothing is asked ahead: that is cheaper, but what hangs there would leave no result at all.
+        """
         self.heard = heard
         self.assignment = assignment
         self.staff = staff
@@ -98,14 +101,15 @@ class Marker:
         """The result of every check, and all calls that they made."""
         calls: list[Call] = []
         results: list[CheckResult] = []
-        if not verdict.fatal:
+        if self.heard is None and not verdict.fatal:
             tried = [check for check in checks.checks if not self._left_out(check)]
             session = foresee(
                 checks, tried, session, lambda check, notes: self._student(check, notes, verdict, submission, [])
             )
         for check in checks.checks:
             results.append(self._check(check, checks, session, verdict, submission, calls))
-            self.heard(results[-1])
+            if self.heard is not None:
+                self.heard(results[-1])
         return results, calls
 
     def one(self, submission: Submission, check: Check, checks: Checks) -> tuple[CheckResult, list[Call]]:

@@ -21,7 +21,7 @@ from grader.submission import SourceFile
 SETTINGS = Settings(
     title="Any function",
     entry=Entry(function="f", arguments=["x"], returns=["y"]),
-    limits=Limits(load_seconds=2, call_seconds=0.5, total_seconds=10, memory_mb=256, output_mb=1),
+    limits=Limits(load_seconds=2, call_seconds=0.3, total_seconds=10, memory_mb=256, output_mb=1),
 )
 SIZES = (1, 2, 3, 4)
 BAD = 3
@@ -72,7 +72,7 @@ def test_one_bad_call_leaves_the_others_their_answers(root: Zygote, kind: str) -
 
 def test_a_call_that_is_slow_alone_is_no_loop_in_company(root: Zygote) -> None:
     """Calls that together take longer than one may take are each given their own time."""
-    session = opened(root, "import time\ndef f(x):\n    time.sleep(0.3)\n    return x\n")
+    session = opened(root, "import time\ndef f(x):\n    time.sleep(0.12)\n    return x\n")
     calls = together(session, *SIZES)
     session.close()
     assert [call.failure for call in calls] == [None] * 4
@@ -100,6 +100,7 @@ def test_what_a_failed_attempt_printed_is_not_heard_twice(root: Zygote) -> None:
     assert session.output.split() == ["size", "1", "size", "2", "size", "3", "size", "4"]
 
 
+@pytest.mark.slow
 def test_more_than_fits_into_one_request_or_one_reply_is_still_answered(root: Zygote) -> None:
     """Big tensors, and many of them, are sent apart when they are too much together."""
     limits = msgspec.structs.replace(SETTINGS.limits, call_seconds=5, memory_mb=2048)

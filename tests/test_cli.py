@@ -40,7 +40,7 @@ def here(monkeypatch: pytest.MonkeyPatch, root: Path, *arguments: object) -> int
 def graded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
     """A course of three, graded once."""
     root = tmp_path_factory.mktemp("course")
-    course.make(root)
+    course.make(root, settings=course.SETTINGS.replace("= 6", "= 2").replace("call_seconds = 1", "call_seconds = 0.5"))
     work = {
         "ada": course.RIGHT,
         "bob": "def double(x):\n    return x * 3\n",

@@ -82,7 +82,7 @@ def test_a_busy_machine_takes_no_time_from_anybody(root: Zygote) -> None:
         assert session.process is not None
         for pid in (session.process.pid, *(one.pid for one in busy)):
             os.sched_setaffinity(pid, {processor})
-        slow = session.call((_cpu(session.process.pid) + 0.7,), {})
+        slow = session.call((_cpu(session.process.pid) + 0.4,), {})
         session.close()
     finally:
         for one in busy:
@@ -138,7 +138,8 @@ DEATHS = {
 @pytest.mark.parametrize("kind", DEATHS)
 def test_every_end_is_named_for_what_it_was(root: Zygote, kind: str) -> None:
     """A loop, a hog, a flood, an exit, a crash, an exception and a monster each get their own name."""
-    session = opened(root, DEATHS[kind])
+    limits = msgspec.structs.replace(SETTINGS.limits, call_seconds=0.3)
+    session = opened(root, DEATHS[kind], limits=limits)
     call = session.call((torch.ones(2),), {})
     session.close()
     assert call.failure is not None
@@ -156,7 +157,7 @@ def test_one_bad_call_costs_one_check(root: Zygote) -> None:
 
 def test_time_for_the_whole_submission_is_bounded(root: Zygote) -> None:
     """Many slow calls end when the submission's own time is used up, and say so."""
-    limits = Limits(load_seconds=2, call_seconds=1, total_seconds=1.2)
+    limits = Limits(load_seconds=2, call_seconds=0.4, total_seconds=0.5)
     session = opened(root, DEATHS["timeout"], limits=limits)
     calls = [session.call((torch.ones(1),), {}) for _ in range(4)]
     session.close()
@@ -208,8 +209,9 @@ def f(x):
 def test_no_descriptor_is_left_open(root: Zygote) -> None:
     """However a submission ends, all that was opened for it is closed: a class is thousands of them."""
     before = len(list(Path("/proc/self/fd").iterdir()))
+    limits = msgspec.structs.replace(SETTINGS.limits, call_seconds=0.3)
     for code in ("def f(x):\n    return x\n", *DEATHS.values()):
-        session = opened(root, code)
+        session = opened(root, code, limits=limits)
         session.call((torch.ones(1),))
         session.close()
     assert len(list(Path("/proc/self/fd").iterdir())) == before

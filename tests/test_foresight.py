@@ -15,7 +15,7 @@ from grader.marker import Marker
 from grader.reading.source import Sources
 from grader.reporting import Circumstances
 from grader.results import Report
-from grader.sandbox import zygote
+from grader.sandbox import confined, zygote
 from grader.sandbox.child import StudentProcess
 from grader.sandbox.confined import ConfinedSandbox, ConfinedSession
 from grader.sandbox.zygote import Zygote
@@ -76,7 +76,7 @@ WORKS = {
     "leaves for one size": "import os\ndef double(x):\n    if x.shape == (2,): os._exit(0)\n    return x + x\n",
     "hangs for one size": "def double(x):\n    while x.shape == (2,): pass\n    return x + x\n",
     "prints far too much": "def double(x):\n    print('x' * 600_000)\n    return x + x\n",
-    "is slow": "import time\ndef double(x):\n    time.sleep(0.15)\n    return x + x\n",
+    "is slow": "import time\ndef double(x):\n    time.sleep(0.03)\n    return x + x\n",
     "answers in another form": "def double(x):\n    return [x, x]\n",
 }
 
@@ -86,6 +86,7 @@ def test_a_report_is_the_same_as_without_it(
     tmp_path: Path, root: Zygote, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     """Right, wrong, crashing, hanging, flooding and slow work all get the very same report either way."""
+    monkeypatch.setattr(confined, "AHEAD_SECONDS", 0.1)  # too little for the slow one
     ahead, _ = marked(tmp_path / "ahead", root, WORKS[kind])
     monkeypatch.setattr(marking, "foresee", lambda checks, chosen, session, handle: session)
     plain, _ = marked(tmp_path / "plain", root, WORKS[kind])
