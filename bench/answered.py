@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from grader.call import Call, Failure
@@ -36,3 +39,43 @@ def answered(bank: Bank, request: Call, knobs: dict[str, Any]) -> Call:
         gradients=gradients,
         layouts=layouts,
     )
+
+
+def equal(left: Call, right: Call) -> bool:
+    """The same answer up to rounding, the same things left behind, the same gradients, or both failed."""
+    if left.failure or right.failure:
+        return bool(left.failure) and bool(right.failure)
+    pairs = [*zip(left.output, right.output, strict=True), *zip(left.after, right.after, strict=True)]
+    pairs += zip(left.gradients or (), right.gradients or (), strict=True)
+    return left.layouts == right.layouts and all(_close(one, other) for one, other in pairs)
+
+
+def _close(one: Tensor | None, other: Tensor | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    if one.shape != other.shape or one.dtype != other.dtype:
+        return False
+    room = 16 * torch.finfo(one.dtype).eps if one.is_floating_point() else 0.0
+    return torch.allclose(one, other, room, room, equal_nan=True)
+
+
+def settings(bank: Bank, names: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """All settings of knobs that these ideas may stand for, with each style."""
+    forms = [(bank[name].knobs, *bank[name].also) for name in names]
+    for chosen in itertools.product(*forms):
+        for style in ({}, *bank.styles):
+            yield {**style, **{key: value for knobs in chosen for key, value in knobs.items()}}
+
+
+def reproduces(bank: Bank, knobs: dict[str, Any], calls: Sequence[Call]) -> bool:
+    """Whether the settings give every number of the calls, looked at apart from the diagnosis and its tolerances."""
+    for call in calls:
+        got = answered(bank, call, knobs)
+        if (got.failure is None) != (call.failure is None):
+            return False
+        if got.failure is None and call.failure is None:
+            for mine, theirs in zip(got.output, call.output, strict=True):
+                room = 2000 * torch.finfo(mine.dtype).eps
+                if mine.shape != theirs.shape or not torch.allclose(mine, theirs, room, room, equal_nan=True):
+                    return False
+    return True

@@ -129,7 +129,8 @@ class _Inquiry:
 
     def result(self, records: list[WhatIf]) -> DiagnosisResult | None:
         """The smallest sets that fit all these calls, as a result; None when none does."""
-        self._open(records)
+        if not records or not self._open(records):
+            return None
         for size in THOROUGH:
             if size > 1 and all(record.call.failure is not None for record in self._all(records)):
                 return None  # no number to go by: two ideas would be a guess
@@ -152,25 +153,29 @@ class _Inquiry:
         fitting = self.search.fitting(parts, size, thorough=thorough)
         return [chosen for chosen in fitting if self.catalogue.size(chosen) and self._convincing(chosen, parts)]
 
-    def _open(self, records: Sequence[WhatIf]) -> None:
-        """Ask until two questions are answered."""
+    def _open(self, records: Sequence[WhatIf]) -> bool:
+        """Ask until two questions are answered. False where all calls fail, and in a way that no idea fails."""
         failed = [record for record in records if record.call.failure is not None]
-        many = 2 * len(failed) > len(records)
+        suspects = self._suspects(failed[0]) if 2 * len(failed) > len(records) else []
+        if len(failed) == len(records) and not suspects:
+            return False
         while self.questions and self.left and sum(bool(record.seen) for record in self.asked) < OPENING:
-            self.asked.append(self._put(self._answerable(failed[0]) if many else self.questions[0]))
+            self._put(self._answerable(suspects) if suspects else self.questions[0])
+        return True
 
-    def _answerable(self, failed: WhatIf) -> WhatIf:
-        """The question that will fail, as this call did, with the fewest of the ideas that explain this call."""
-        ideas = [item.bit for item in self.catalogue.ideas]
+    def _suspects(self, failed: WhatIf) -> list[int]:
+        """The ideas that explain by themselves how this call failed."""
         part = self._parts(failed)[0]
-        suspects = [idea for idea in ideas if part.fits(idea) == YES] or ideas
+        return [item.bit for item in self.catalogue.ideas if part.fits(item.bit) == YES]
+
+    def _answerable(self, suspects: list[int]) -> WhatIf:
+        """The question in which the fewest of these ideas fail."""
         return min(self.questions, key=lambda question: sum(question.error(idea) is not None for idea in suspects))
 
     def _told_apart(self, sets: list[int]) -> list[int]:
         """Those of the sets that also fit the further calls that are asked for this."""
         while (question := self._question(self._groups(sets))) is not None:
-            self.asked.append(self._put(question))
-            parts = self._parts(self.asked[-1])
+            parts = [part for record in self._put(question) for part in self._parts(record)]
             sets = [chosen for chosen in sets if all(part.fits(chosen) == YES for part in parts)]
         return sets
 
@@ -220,14 +225,18 @@ class _Inquiry:
                 best, most = record, len(different)
         return best
 
-    def _put(self, question: WhatIf) -> WhatIf:
-        """Ask the student's code."""
+    def _put(self, question: WhatIf) -> list[WhatIf]:
+        """Ask the student's code: what it said, or nothing where it did not come to an end."""
         assert self.ask is not None
         self.questions.remove(question)
         self.left -= 1
         with torch.inference_mode(False):  # the student's code runs as it does in any other call
             answer = self.ask(*fresh((question.call.args, question.call.kwargs)))
-        return question.answered(answer, self.bounds)
+        if answer.failure is not None and answer.failure.kind != "exception":
+            self.left = 0  # each further question might take as long
+            return []
+        self.asked.append(question.answered(answer, self.bounds))
+        return self.asked[-1:]
 
     # --- words ---
 

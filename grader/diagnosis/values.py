@@ -39,6 +39,7 @@ class Values:
         self.sharing = False
         """Whether values are compared with those without an item, which pays when many sets are tried here."""
         given = {**arguments, DEVICE: device, SEEN: seen, EMPTY: {}}
+        self._comparing = True
         first: Row = [Node(value) for value in given.values()]
         self._base: Row = first + [None] * len(catalogue.plans)
         self._rows: dict[int, Row] = {0: self._base}
@@ -73,10 +74,11 @@ class Values:
 
     @contextlib.contextmanager
     def passing(self) -> Iterator[None]:
-        """What is computed meanwhile for further sets is not kept."""
+        """What is computed meanwhile for further sets is not kept, and so need not be compared."""
         self.share()
-        rows, made = self._common.copy(), self._made.copy()
+        rows, made, self._comparing = self._common.copy(), self._made.copy(), False
         yield
+        self._comparing = True
         self._common.clear()
         self._common.update(rows)
         self._made.clear()
@@ -138,7 +140,7 @@ class Values:
         node = self._made.get(key)
         if node is None:
             node = self._run(plan, direct, inputs)
-            if self.sharing and node.error is None:
+            if self.sharing and self._comparing and node.error is None:
                 node = self._shortest(plan, direct, inputs, node)
             self._made[key] = node
         return node
