@@ -128,11 +128,16 @@ def test_each_idea_alone_is_named_as_itself(name: str) -> None:
         ("softmax_twice", "query_scaled_in_place"),
         ("values_scaled", "keys_detached"),
         ("own_mask_ahead", "masked_after_softmax"),
+        ("weights_filled_low", "weights_before_mask"),
+        ("mask_times_infinity", "scores_detached"),
+        ("key_scaled_in_place", "numpy_inside"),
+        ("dropout_left_on", "loop_stops_early"),
         ("not_scaled", "softmax_over_queries", "filled_with_zero"),
     ],
 )
 def test_several_ideas_at_once_are_all_named(names: tuple[str, ...]) -> None:
     """Two or three wrong ideas in one submission are told apart."""
+    torch.manual_seed(4)  # for what is dropped
     assert set(one(diagnose(held(*names), BANK, STAFF.bounds, ask=asking(*names))).misconceptions) == set(names)
 
 
@@ -252,6 +257,46 @@ def test_further_calls_tell_apart_what_fits_equally() -> None:
     found = one(diagnose(calls, BANK, STAFF.bounds, ask=ask))
     assert (found.misconceptions, found.alternatives) == (["softmax_over_dim_1"], [])
     assert 3 in asked
+
+
+@pytest.mark.parametrize("names", [("scores_query_value", "mixes_queries"), ("elementwise_product", "mask_transposed")])
+def test_two_ideas_that_stop_every_call_are_named_by_a_question_that_works(names: tuple[str, ...]) -> None:
+    """Shapes that fit in no check's call fit where all sizes are equal: the numbers there tell what was believed."""
+    calls = held(*names)
+    assert all(call.failure is not None for call in calls)
+    found = one(diagnose(calls, BANK, STAFF.bounds, ask=asking(*names)))
+    assert set(found.misconceptions) == set(names)
+
+
+def test_a_function_that_does_not_come_back_is_not_asked_again() -> None:
+    """One question that runs out of time is enough: each further one would cost as much."""
+    asked: list[int] = []
+
+    def ask(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+        asked.append(1)
+        return Call(args, kwargs, "cpu", failure=Failure("timeout", "TimeoutError", "too slow"))
+
+    assert one(diagnose(held("not_scaled"), BANK, STAFF.bounds, ask=ask)).misconceptions == ["not_scaled"]
+    assert len(asked) == 1
+
+
+def test_failures_that_no_idea_explains_cost_no_question() -> None:
+    """Who can't be called at all has no numbers to go by."""
+
+    def ask(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+        raise AssertionError("asked")
+
+    def function(*_: Any) -> Any:
+        raise NameError("name 'np' is not defined")
+
+    found = diagnose(called(function), BANK, STAFF.bounds, ask=ask)
+    assert [result.misconceptions for result in found] == [["crash_missing_import"]]
+
+
+def test_the_right_code_without_a_style_is_named_before_one_that_needs_it() -> None:
+    """-1e9 times a mask of ones is what an inverted mask with -1e9 gives: the plainer explanation is named."""
+    found = one(diagnose(held("mask_times_low_added"), BANK, STAFF.bounds, ask=asking("mask_times_low_added")))
+    assert (found.misconceptions, found.alternatives) == (["mask_times_low_added"], [])
 
 
 def test_what_cannot_be_told_apart_is_named_as_alternatives() -> None:

@@ -167,6 +167,10 @@ class Catalogue:
             chosen ^= bit
         return sorted(found, key=lambda item: item.rank)
 
+    def ideas_of(self, chosen: int) -> list[Misconception]:
+        """The ideas of a set, likeliest first, without styles."""
+        return [item.idea for item in self.members(chosen) if item.idea is not None]
+
     def size(self, chosen: int) -> int:
         """How many wrong ideas a set holds; styles do not count."""
         return self.rank(chosen)[0]

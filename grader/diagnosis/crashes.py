@@ -11,7 +11,8 @@ import re
 from collections.abc import Sequence
 
 from grader.call import Failure
-from grader.diagnosis.crash_kinds import KINDS, Kind
+from grader.diagnosis.crash_kind import Kind
+from grader.diagnosis.crash_kinds import KINDS
 from grader.entry import Entry
 from grader.results import DiagnosisResult
 from grader.sandbox.words import IMPORTS

@@ -8,7 +8,6 @@ equally, the student's code is asked one more call on which they differ. Where n
 from __future__ import annotations
 
 import contextlib
-import functools
 import gc
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -19,11 +18,13 @@ import torch
 
 from grader.call import Call
 from grader.diagnosis import crashes
-from grader.diagnosis.catalogue import Catalogue
-from grader.diagnosis.parts import YES, Failed, Part, Returned, parts_of
+from grader.diagnosis.lasting import catalogue_of, questions_of, quiet_of
+from grader.diagnosis.part import YES, Part
+from grader.diagnosis.parts import Failed, parts_of
 from grader.diagnosis.search import Search
 from grader.diagnosis.whatif import Bounds, WhatIf
-from grader.misconception import Bank, Misconception, fresh
+from grader.diagnosis.wording import written
+from grader.misconception import Bank, fresh
 from grader.results import DiagnosisResult
 
 Ask = Callable[[tuple[Any, ...], dict[str, Any]], Call]
@@ -140,7 +141,9 @@ class _Inquiry:
                 if sets and not remain:  # the further calls tell against all of them
                     remain = self._fitting(self._all(records), size, thorough)
                 if remain:
-                    return self._written(self._groups(remain), self._all(records))
+                    sets, calls = self._groups(remain), self._all(records)
+                    parts = [part for record in calls for part in self._parts(record)]
+                    return written(self.catalogue, sets, parts, len(calls), len(self.records))
         return None
 
     def _all(self, records: list[WhatIf]) -> list[WhatIf]:
@@ -169,8 +172,13 @@ class _Inquiry:
         return [item.bit for item in self.catalogue.ideas if part.fits(item.bit) == YES]
 
     def _answerable(self, suspects: list[int]) -> WhatIf:
-        """The question in which the fewest of these ideas fail."""
-        return min(self.questions, key=lambda question: sum(question.error(idea) is not None for idea in suspects))
+        """The question in which the fewest of these ideas fail, rather one with other arguments than were answered."""
+        answered = {_given(record) for record in self.asked if record.seen}
+
+        def cost(question: WhatIf) -> tuple[int, bool]:
+            return sum(question.error(idea) is not None for idea in suspects), _given(question) in answered
+
+        return min(self.questions, key=cost)
 
     def _told_apart(self, sets: list[int]) -> list[int]:
         """Those of the sets that also fit the further calls that are asked for this."""
@@ -194,11 +202,8 @@ class _Inquiry:
         groups: dict[frozenset[str], int] = {}
         for chosen in sets:
             if weight[chosen] == min(weight.values()):
-                groups.setdefault(frozenset(idea.id for idea in self._ideas(chosen)), chosen)
+                groups.setdefault(frozenset(idea.id for idea in self.catalogue.ideas_of(chosen)), chosen)
         return list(groups.values())
-
-    def _ideas(self, chosen: int) -> list[Misconception]:
-        return [item.idea for item in self.catalogue.members(chosen) if item.idea is not None]
 
     def _convincing(self, chosen: int, parts: Sequence[Part]) -> bool:
         """Whether enough speaks for the set: more than that calls failed or gave NaN, as they do in many a mistake.
@@ -238,66 +243,6 @@ class _Inquiry:
         self.asked.append(question.answered(answer, self.bounds))
         return self.asked[-1:]
 
-    # --- words ---
-
-    def _written(self, sets: list[int], records: list[WhatIf]) -> DiagnosisResult:
-        chosen, *others = sets
-        ideas = self._ideas(chosen)
-        title = ", and ".join(idea.title for idea in ideas)
-        explanation = "\n\n".join(idea.explanation for idea in ideas)
-        if others:
-            same = "; or ".join(", and ".join(idea.title for idea in self._ideas(other)) for other in others)
-            explanation += f"\n\nThese calls can't tell this from: {same}."
-        parts = [part for record in records for part in self._parts(record)]
-        failed = [part for part in parts if isinstance(part, Failed)]
-        return DiagnosisResult(
-            misconceptions=[idea.id for idea in ideas],
-            title=title[:1].upper() + title[1:],
-            explanation=explanation,
-            hint="\n\n".join(dict.fromkeys(idea.hint for idea in ideas)),
-            section=ideas[0].section,
-            evidence=_evidence(chosen, records, parts, len(self.records)),
-            alternatives=[[idea.id for idea in self._ideas(other)] for other in others],
-            place=failed[0].failure.place if failed else None,
-        )
-
-
-def _evidence(chosen: int, records: list[WhatIf], parts: Sequence[Part], recorded: int) -> str:
-    """For staff: how many calls the set reproduces, and how closely."""
-    largest = max((part.gap(chosen) for part in parts if isinstance(part, Returned)), default=0.0)
-    words = f"matches {len(records)} of {len(records)} calls"
-    if len(records) < recorded:
-        words += f" ({recorded - len(records)} calls that failed are explained apart)"
-    return f"{words}; largest difference {largest:.1e}"
-
-
-@functools.lru_cache(maxsize=4)
-def catalogue_of(bank: Bank) -> Catalogue:
-    """The bank's catalogue, made once: markers diagnose many submissions with one bank."""
-    return Catalogue(bank)
-
-
-@functools.lru_cache(maxsize=4)
-def questions_of(bank: Bank) -> tuple[WhatIf, ...]:
-    """What the student's code may be asked further, with the bank's own answers."""
-    catalogue = catalogue_of(bank)
-    with torch.inference_mode(False):  # they are sent to the student's code
-        return tuple(WhatIf(catalogue, Call(args, kwargs, "cpu"), None) for args, kwargs in bank.probes())
-
-
-@functools.lru_cache(maxsize=4)
-def quiet_of(bank: Bank) -> int:
-    """The items that change none of the bank's own answers to those questions: what they do shows elsewhere."""
-    catalogue, quiet = catalogue_of(bank), -1
-    for question in questions_of(bank):
-        question.share()
-        for item in catalogue.ideas:
-            if quiet & item.bit and any(
-                question.node(name, item.bit) is not question.node(name, 0) for name in bank.returns
-            ):
-                quiet ^= item.bit
-    return quiet
-
 
 def _usable(call: Call, bank: Bank) -> bool:
     """Whether replaying the call can tell something at a fair price."""
@@ -306,6 +251,11 @@ def _usable(call: Call, bank: Bank) -> bool:
     if call.failure is not None and call.failure.kind != "exception":
         return False
     return sum(tensor.numel() for tensor in call.inputs) <= LARGE
+
+
+def _given(record: WhatIf) -> tuple[bool, ...]:
+    """Which arguments the call gives."""
+    return tuple(value is not None for value in record.arguments.values())
 
 
 def _order(record: WhatIf) -> tuple[bool, bool, bool, int, bool, int]:

@@ -3,32 +3,17 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
-from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from grader.call import Failure
 from grader.diagnosis import crashes
-from grader.diagnosis.node import Node, same
-from grader.diagnosis.table import Table
+from grader.diagnosis.node import same
+from grader.diagnosis.part import NO, YES, Part
+from grader.diagnosis.returned import Returned
 from grader.diagnosis.whatif import WhatIf
 from grader.misconception import AFTER, ANSWER_DEVICE
-
-NO, ODD, YES = 0, 1, 2
-"""How a set fits: not at all; except where the set gives numbers that are not finite or huge, which a style may
-change; in all numbers."""
-
-TIGHT, LOOSE, COARSE = 64.0, 1e4, 1e5
-"""Errors in units of the dtype's eps: certainly the same number; the same if it is huge; certainly another."""
-HUGE = 1e3
-"""A number that no result has, only fills and overflows."""
-TABLES = 20
-"""Tables that are kept for one question, each of some thousand answers."""
-GROWTH = 256.0
-"""An idea may enlarge rounding errors beyond the reference's bounds by at most this factor."""
 
 
 def parts_of(whatif: WhatIf) -> tuple[Part, ...]:
@@ -48,135 +33,6 @@ def parts_of(whatif: WhatIf) -> tuple[Part, ...]:
     if call.gradients is not None:
         parts.append(Gradients(whatif, call.gradients))
     return tuple(parts)
-
-
-class Part:
-    """One thing that a call shows, compared with what the bank computes under a set."""
-
-    dear = False
-    """Whether a comparison costs many times what that of a returned value does."""
-
-    tabled = False
-    """Whether it is a question's, so that what many sets answer can be kept."""
-    upstream = -1
-    """The items that can reach it."""
-
-    def __init__(self, whatif: WhatIf) -> None:
-        self.whatif = whatif
-
-    def fits(self, chosen: int) -> int:
-        """NO, ODD or YES."""
-        raise NotImplementedError
-
-    def touched(self, chosen: int, more: int) -> bool:
-        """Whether the items `more` make a difference here, on top of `chosen`, without stopping the call."""
-        raise NotImplementedError
-
-    def looked_up(self, key: tuple[int, ...], sets: Iterable[int]) -> Iterable[int]:
-        """Those of the sets that may fit, where that is known at once for all of them. Only where `tabled`."""
-        raise NotImplementedError
-
-    def telling(self, chosen: int, single: bool) -> bool:
-        """Whether a fit says something about the set, one of a single idea or not, and not just that much is wrong."""
-        return True
-
-    @property
-    def kind(self) -> tuple[Any, ...]:
-        """What parts share in which the same ideas show: this sort of part, of calls with the same sorts of inputs."""
-        inputs = [(tensor.dtype.is_floating_point, tensor.dim()) for tensor in self.whatif.call.inputs]
-        return type(self), self.whatif.call.device, *inputs
-
-
-class Returned(Part):
-    """One returned tensor."""
-
-    def __init__(self, whatif: WhatIf, name: str, seen: Tensor) -> None:
-        super().__init__(whatif)
-        self.name, self.seen = name, seen
-        self.upstream = whatif.catalogue.plans[name].upstream
-        self.tabled = whatif.tables is not None
-        self.array = _array(seen)
-        self.eps = torch.finfo(seen.dtype).eps if seen.is_floating_point() else 0.0
-        self._known: dict[Node, int] = {}
-        self._index: int | None = None
-
-    @property
-    def kind(self) -> tuple[Any, ...]:
-        return self.name, *super().kind
-
-    def fits(self, chosen: int) -> int:
-        node = self.whatif.node(self.name, chosen)
-        found = self._known.get(node)
-        if found is None:
-            if self._index is None and self.whatif.sharing:
-                self._index = _telling(self.array, self.whatif.node(self.name, 0).value)
-            found = self._known[node] = NO if node.error is not None else self._compared(node.value, chosen)
-        return found
-
-    def touched(self, chosen: int, more: int) -> bool:
-        self.whatif.share()
-        after = self.whatif.node(self.name, chosen | more)
-        return after.error is None and after is not self.whatif.node(self.name, chosen)
-
-    def telling(self, chosen: int, single: bool) -> bool:
-        return single or bool(np.isfinite(self.array).any())
-
-    def looked_up(self, key: tuple[int, ...], sets: Iterable[int]) -> Iterable[int]:
-        tables, whatif = self.whatif.tables, self.whatif
-        assert tables is not None
-        table = tables.get(name := (self.name, *key))
-        if table is None:
-            with whatif.passing():
-                table = Table(whatif.catalogue, functools.partial(whatif.node, self.name), sets)
-            if len(tables) >= TABLES:
-                tables.clear()
-            tables[name] = table
-        return table.near(self.array, COARSE * self.eps, HUGE)
-
-    def gap(self, chosen: int) -> float:
-        """The largest difference of finite numbers between the student's value and the set's."""
-        value = self.whatif.node(self.name, chosen).value
-        if torch.equal(value, self.seen):
-            return 0.0
-        gap = np.abs(_array(value) - self.array)
-        return float(np.max(gap[np.isfinite(gap)], initial=0.0))
-
-    def _compared(self, value: Any, chosen: int) -> int:
-        if not isinstance(value, Tensor) or value.shape != self.seen.shape or value.dtype != self.seen.dtype:
-            return NO
-        mine, theirs = _array(value), self.array
-        if self._index is not None:
-            ours, seen = mine.item(self._index), theirs.item(self._index)
-            gap = abs(ours - seen)
-            if gap > COARSE * self.eps * (abs(ours) + 1.0) and abs(ours) < HUGE and abs(seen) < HUGE:
-                return NO
-        if torch.equal(value, self.seen):
-            return YES
-        gap, size = np.abs(mine - theirs), np.where(np.isfinite(mine), np.abs(mine), 0.0)
-        off = ~((gap <= TIGHT * self.eps * size) | (mine == theirs) | (np.isnan(mine) & np.isnan(theirs)))
-        if not off.any():
-            return YES
-        plain = np.abs(mine) < HUGE  # false for NaN
-        if not (plain & ~off).any():
-            return NO
-        if (~(gap <= COARSE * self.eps * (size + 1.0)))[off & plain].any():
-            return NO
-        limits = self.whatif.limits(self.name)
-        limits = limits if limits.shape == mine.shape else np.max(limits, initial=0.0)
-        limit = 2 * limits + np.where(plain, TIGHT, LOOSE) * self.eps * size
-        off &= ~(gap <= limit)
-        if not off.any():
-            return YES
-        if (off & plain).any():
-            exact = self.whatif.exact(self.name, chosen)
-            if exact is None:
-                return NO
-            own = np.nanmax(np.where(plain, np.abs(_array(exact) - mine), 0.0), initial=0.0)
-            limit = limit + min(16 * float(own), GROWTH * float(np.max(limits, initial=0.0)))
-            off &= ~(gap <= limit)
-        if (off & plain).any():
-            return NO
-        return ODD if off.any() else YES
 
 
 class Failed(Part):
@@ -287,22 +143,3 @@ def _close(mine: Tensor | None, theirs: Tensor | None) -> bool:
 
 def _failure(error: Exception) -> Failure:
     return Failure("exception", type(error).__name__, str(error))
-
-
-def _array(value: Tensor) -> np.ndarray[Any, Any]:
-    try:
-        return value.numpy()
-    except (TypeError, RuntimeError):  # a dtype that NumPy lacks, or a gradient is recorded
-        plain = value.detach()
-        return (plain.float() if plain.dtype in (torch.bfloat16, torch.float16) else plain).numpy()
-
-
-def _telling(seen: np.ndarray[Any, Any], plain: Any) -> int | None:
-    """Where to look first: the finite place at which the student is furthest from the reference."""
-    if not seen.size:
-        return None
-    finite = np.where(np.isfinite(seen), np.abs(seen), 0.0)
-    if isinstance(plain, Tensor) and plain.shape == seen.shape:
-        gap = np.abs(np.nan_to_num(seen) - np.nan_to_num(_array(plain)))
-        finite = np.where(np.isfinite(seen) & (np.abs(seen) < HUGE), gap, 0.0) + 1e-6 * np.minimum(finite, 1.0)
-    return int(finite.argmax())

@@ -7,7 +7,8 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from grader.diagnosis.catalogue import Catalogue, Item
-from grader.diagnosis.parts import NO, YES, Part, Returned
+from grader.diagnosis.part import NO, YES, Part
+from grader.diagnosis.returned import Returned
 
 LOOKED_UP, COMPARED = 2_600, 1_000
 """Sets that are tried in one layer where a table has their answers, and in any other layer: numbers and not a time, so
