@@ -46,6 +46,18 @@ def fresh(inputs: Inputs) -> Inputs:
     return copied, {key: item.clone() if isinstance(item, Tensor) else item for key, item in kwargs.items()}
 
 
+def doubled(inputs: Inputs) -> Inputs:
+    """The same arguments with float64 copies of the floating tensors; a gradient still leads to those given."""
+    args, kwargs = inputs
+    return tuple(_double(item) for item in args), {key: _double(item) for key, item in kwargs.items()}
+
+
+def _double(item: Any) -> Any:
+    if isinstance(item, Tensor) and item.is_floating_point():
+        return item.to(torch.float64, copy=True)
+    return item
+
+
 @dataclass(frozen=True, kw_only=True)
 class Misconception:
     """One wrong idea."""

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from grader import agreement
 from grader.assignment import Assignment
 from grader.authoring.master import load_reference
 from grader.errors import AssignmentError, UsageError
-from grader.misconception import Bank, Convention
+from grader.misconception import Bank, Convention, doubled
 
 Bounds = Callable[..., "tuple[Tensor, ...] | Tensor"]
 
@@ -34,13 +33,8 @@ class Staff:
 
     def in_double(self, *args: Any, **kwargs: Any) -> Any:
         """The reference on float64 copies of the floating tensors: the expected values of a check."""
-        return self.reference(*(_double(item) for item in args), **{key: _double(item) for key, item in kwargs.items()})
-
-
-def _double(item: Any) -> Any:
-    if isinstance(item, Tensor) and item.is_floating_point():
-        return item.to(torch.float64, copy=True)  # keeps the graph: a check may ask for the expected gradient
-    return item
+        args, kwargs = doubled((args, kwargs))  # which keeps the graph: a check may ask for the expected gradient
+        return self.reference(*args, **kwargs)
 
 
 def no_reference(*args: object, **kwargs: object) -> None:

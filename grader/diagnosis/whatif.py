@@ -14,6 +14,7 @@ from grader.diagnosis import crashes
 from grader.diagnosis.catalogue import Catalogue
 from grader.diagnosis.values import Values
 from grader.gradients import vjp
+from grader.misconception import doubled
 
 Bounds = Callable[..., "tuple[Tensor, ...] | Tensor"]
 """Inputs -> for each returned value, how far off any correct order of operations may be."""
@@ -104,8 +105,7 @@ class WhatIf(Values):
     def exact(self, name: str, chosen: int) -> Tensor | None:
         """The value in float64: how far the bank's own rounding is off shows how far another's may be."""
         bank, call = self.catalogue.bank, self.call
-        args = tuple(_double(item) for item in call.args)
-        kwargs = {key: _double(item) for key, item in call.kwargs.items()}
+        args, kwargs = doubled((call.args, call.kwargs))
         try:
             known = bank.values(args, kwargs, self.catalogue.all_knobs(chosen), device=call.device, seen=self.seen)
         except Exception:
@@ -129,7 +129,3 @@ def _close(one: Any, other: Any) -> bool:
         return False
     room = 64 * torch.finfo(one.dtype).eps if one.is_floating_point() else 0.0
     return one.dtype == other.dtype and torch.allclose(one, other, room, room, equal_nan=True)
-
-
-def _double(item: Any) -> Any:
-    return item.detach().double() if isinstance(item, Tensor) and item.is_floating_point() else item
