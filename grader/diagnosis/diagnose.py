@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import itertools
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -35,6 +36,8 @@ QUESTIONS = 6
 """Further calls that the student's code is asked at most."""
 OPENING = 2
 """Answers to further questions that come before the search: what sets of ideas answer there is known."""
+SUSPECTS = 12
+"""Ideas by which the question that will be answered is chosen, where most calls failed."""
 LARGE = 20_000
 """Elements in the inputs of a call beyond which it is left out: replaying it would cost more than it tells."""
 APART = frozenset(
@@ -167,9 +170,10 @@ class _Inquiry:
         return True
 
     def _suspects(self, failed: WhatIf) -> list[int]:
-        """The ideas that explain by themselves how this call failed."""
+        """The likeliest ideas that explain by themselves how this call failed."""
         part = self._parts(failed)[0]
-        return [item.bit for item in self.catalogue.ideas if part.fits(item.bit) == YES]
+        explaining = (item.bit for item in self.catalogue.ideas if part.fits(item.bit) == YES)
+        return list(itertools.islice(explaining, SUSPECTS))
 
     def _answerable(self, suspects: list[int]) -> WhatIf:
         """The question in which the fewest of these ideas fail, rather one with other arguments than were answered."""
