@@ -12,7 +12,7 @@ from torch import Tensor
 
 from grader.call import Call, Failure
 from grader.gradients import vjp
-from grader.misconception import AFTER, ANSWER_DEVICE, Bank
+from grader.misconception import AFTER, ANSWER_DEVICE, Bank, doubled
 
 
 def answered(bank: Bank, request: Call, knobs: dict[str, Any]) -> Call:
@@ -41,21 +41,31 @@ def answered(bank: Bank, request: Call, knobs: dict[str, Any]) -> Call:
     )
 
 
-def equal(left: Call, right: Call) -> bool:
-    """The same answer up to rounding, the same things left behind, the same gradients, or both failed."""
+def exact(request: Call) -> Call:
+    """The same request in float64, in which only formulas differ and not their rounding."""
+    args, kwargs = doubled((request.args, request.kwargs))
+    return replace(request, args=args, kwargs=kwargs, cotangents=None)
+
+
+def equal(left: Call, right: Call, room: float | None = None) -> bool:
+    """The same answer up to rounding, the same things left behind, the same gradients, or both failed.
+
+    `room`: relative and absolute; a few roundings without it.
+    """
     if left.failure or right.failure:
         return bool(left.failure) and bool(right.failure)
     pairs = [*zip(left.output, right.output, strict=True), *zip(left.after, right.after, strict=True)]
     pairs += zip(left.gradients or (), right.gradients or (), strict=True)
-    return left.layouts == right.layouts and all(_close(one, other) for one, other in pairs)
+    return left.layouts == right.layouts and all(_close(one, other, room) for one, other in pairs)
 
 
-def _close(one: Tensor | None, other: Tensor | None) -> bool:
+def _close(one: Tensor | None, other: Tensor | None, room: float | None) -> bool:
     if one is None or other is None:
         return one is other
     if one.shape != other.shape or one.dtype != other.dtype:
         return False
-    room = 16 * torch.finfo(one.dtype).eps if one.is_floating_point() else 0.0
+    if room is None:
+        room = 16 * torch.finfo(one.dtype).eps if one.is_floating_point() else 0.0
     return torch.allclose(one, other, room, room, equal_nan=True)
 
 

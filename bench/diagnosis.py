@@ -22,7 +22,7 @@ from typing import Any
 import torch
 
 from bench import class_diagnosis
-from bench.answered import answered, equal, reproduces, settings
+from bench.answered import answered, equal, exact, reproduces, settings
 from bench.composites import COMPOSITES
 from bench.measure import ROOT, say
 from bench.mutants import mutants
@@ -152,9 +152,17 @@ class Bench:
         if probes:
             requests += [Call(args, kwargs, "cpu") for args, kwargs in self.bank.probes()]
         for request in requests:
-            right = answered(self.bank, request, self._knobs(names))
-            others = [knobs for knobs in others if equal(right, answered(self.bank, request, knobs))]
+            others = [knobs for knobs in others if self._agree(request, self._knobs(names), knobs)]
         return bool(others)
+
+    def _agree(self, request: Call, one: dict[str, Any], other: dict[str, Any]) -> bool:
+        """Whether two settings give the same answer, or answers that differ by rounding only."""
+        if equal(answered(self.bank, request, one), answered(self.bank, request, other)):
+            return True
+        precise = exact(request)
+        return request.cotangents is None and equal(
+            answered(self.bank, precise, one), answered(self.bank, precise, other), 1e-12
+        )
 
 
 def _sets(bank: Bank, size: int) -> Iterator[tuple[str, ...]]:

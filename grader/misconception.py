@@ -133,8 +133,10 @@ class Bank:
     styles: Sequence[Knobs] = ()
     """Settings that are right too but show in odd places, such as in a row without any key."""
     probes: Callable[[], Sequence[Inputs]] = lambda: ()
-    """Small inputs that tell ideas apart, for asking the student's code once more. The first is asked before sets of
-    two are searched: it should be one on which as few ideas as possible show, such as all zeros."""
+    """Small inputs that tell ideas apart, for asking the student's code once more. The first two are asked before the
+    search: on the first as few ideas as possible should show, such as on all zeros; on the second as many as possible.
+    Where most calls fail, those are asked instead in which ideas that explain this do not fail, such as inputs with
+    all sizes equal."""
 
     def __post_init__(self) -> None:
         known = {*self.arguments, *ASKED}
