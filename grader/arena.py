@@ -38,7 +38,6 @@ from grader.sandbox.zygote import Zygote
 ROOT = Path(__file__).resolve().parent.parent
 CORPUS = ROOT / "tests" / "hostile"
 """One file an attack, in a folder for each group. Only a checkout has it."""
-_NUMBER = 1234567.0
 LIMITS = Limits(load_seconds=5, call_seconds=3, total_seconds=8, memory_mb=512, output_mb=1)
 
 
@@ -117,7 +116,8 @@ class World:
         for listener in (self.tcp, self.udp, self.unix, self.abstract):
             listener.setblocking(False)
         self.key = 0x6772 + secrets.randbelow(1 << 30)
-        self.expected = torch.full((4096,), _NUMBER + 1, dtype=torch.float64)  # small: it must start no threads
+        self.number = 1e6 + secrets.randbelow(1 << 40)  # not the one of a world before, which memory may still hold
+        self.expected = torch.full((4096,), self.number + 1, dtype=torch.float64)  # small: it must start no threads
         self.before = self._state()
 
     def __enter__(self) -> World:
@@ -144,7 +144,7 @@ class World:
             "unix": str(self.lobby / "door"),
             "abstract": self.word,
             "key": self.key,
-            "number": _NUMBER,
+            "number": self.number,
         }
 
     def disturbed(self) -> tuple[str, ...]:

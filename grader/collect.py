@@ -109,7 +109,7 @@ class Checks:
         given = {**parameters(check.item), "student": student, "reference": self._reference, "device": check.device}
         try:
             _judge(check.item.function, given)  # type: ignore[attr-defined]  # it is a test function
-        except (Exception, pytest.skip.Exception, pytest.fail.Exception) as raised:
+        except (Exception, SystemExit, pytest.skip.Exception, pytest.fail.Exception) as raised:
             self._raised = raised
 
     def _ending(self, student: Student) -> Ending:

@@ -22,6 +22,8 @@ CPU, GPU = "cpu", "gpu"
 OURS = ("student", "reference", "device")
 """The fixtures that we provide."""
 _HEEDED = ("skip", "skipif", "xfail")
+_HOMES = ("grader.collect", "_pytest.python")
+"""Where our fixtures are defined, and those by which pytest gives a function its parameters."""
 
 
 @dataclass(frozen=True)
@@ -80,16 +82,26 @@ class Ending:
 
 @functools.cache
 def taken(function: Callable[..., Any]) -> tuple[str, ...]:
-    """The names of a function's parameters."""
-    return tuple(inspect.signature(function).parameters)
+    """The names of what pytest gives a function: its parameters without those that have a default."""
+    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    parameters = inspect.signature(function).parameters.values()
+    return tuple(one.name for one in parameters if one.kind in named and one.default is one.empty)
 
 
 def _plain(item: pytest.Item) -> bool:
-    """See `Check.plain`. What a fixture of ours or pytest's itself takes (`request`) is among `fixturenames` too."""
+    """See `Check.plain`. What a fixture of ours or pytest's itself takes (`request`) is among `fixturenames` too.
+
+    Under one of our names, or under a parameter's, there can be a fixture of the author's.
+    """
     if not isinstance(item, pytest.Function) or any(mark.name in _HEEDED for mark in item.iter_markers()):
         return False
     ours = {*OURS, *parameters(item)}
-    return ours >= set(taken(item.function)) and {*ours, "request"} >= set(item.fixturenames)
+    definitions = [one for several in item._fixtureinfo.name2fixturedefs.values() for one in several]
+    return (
+        ours >= set(taken(item.function))
+        and {*ours, "request"} >= set(item.fixturenames)
+        and all(one.func.__module__ in _HOMES for one in definitions)
+    )
 
 
 def collected(item: pytest.Item) -> Check:

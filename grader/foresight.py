@@ -8,6 +8,7 @@ same calls waiting; whatever else they ask is asked as ever.
 from __future__ import annotations
 
 import contextlib
+import io
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
@@ -18,6 +19,7 @@ from grader.call import Call, Invocation
 from grader.collect import Checks
 from grader.collected import Check
 from grader.sandbox.interface import Session
+from grader.sandbox.wire import Malformed
 from grader.student import Student
 
 
@@ -35,12 +37,16 @@ def foresee(
     if not session.together:
         return session
     notes = _Notes(session)
-    for check in chosen:
-        if check.plain:
-            with contextlib.suppress(Enough):
-                checks.run(check, handle(check, notes))
-    made = session.ahead(notes.asked)
-    return _Foreseen(session, list(zip(notes.asked, made, strict=True))) if made else session
+    with contextlib.redirect_stdout(io.StringIO()):  # what a check prints is printed when it runs in earnest
+        for check in chosen:
+            if check.plain:
+                with contextlib.suppress(Enough):
+                    checks.run(check, handle(check, notes))
+    try:
+        made = session.calls(notes.asked)
+    except Malformed:  # the check that asks for what can't be sent will say so
+        return session
+    return _Foreseen(session, list(zip(notes.asked, made, strict=True)))
 
 
 class _Notes(Session):
@@ -77,8 +83,6 @@ class _Foreseen(Session):
 
     def calls(self, asked: Sequence[Invocation]) -> list[Call]:
         known = [self._known(one) for one in asked]
-        if None in known and not self._session.together and len(asked) > 1:
-            return [call for one in asked for call in self.calls([one])]
         rest = iter(self._session.calls([one for one, call in zip(asked, known, strict=True) if call is None]))
         return [call or next(rest) for call in known]
 

@@ -16,6 +16,7 @@ from torch import Tensor
 from grader import expect
 from grader.call import Call, Failure, Foreign, Invocation
 from grader.entry import Entry
+from grader.errors import GraderFault
 from grader.results import Place
 from grader.sandbox.interface import Session
 
@@ -33,8 +34,18 @@ class _Pending:
     """A call that was asked for; made when the first of those asked for together is needed."""
 
     invocation: Invocation
+    versions: list[int]
+    """Of its tensors: torch counts the changes in place."""
     call: Call | None = None
     recorded: bool = False
+
+    def unchanged(self) -> None:
+        """Raises GraderFault when the check has changed one of the tensors since it asked: nobody could tell then
+        what the student's function was given."""
+        if self.versions != _versions(self.invocation):
+            raise GraderFault(
+                "A check changed a tensor in place after it was an argument of the student's function. Change a clone."
+            )
 
 
 class Student:
@@ -65,6 +76,7 @@ class Student:
         self._device = device
         self._watched = watched
         self._pending: list[_Pending] = []
+        self._taken: _Pending | None = None
         self._before = len(calls)
 
     @property
@@ -74,7 +86,10 @@ class Student:
 
     @property
     def last(self) -> Call:
-        """The latest invocation."""
+        """The latest call whose answer was taken. Raises GraderFault before the first one."""
+        if self._taken is None:
+            raise GraderFault("student.last was read before any answer was taken.")
+        self._taken.unchanged()
         return self._calls[-1]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -110,13 +125,16 @@ class Student:
     def _asked(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], cotangents: tuple[Tensor, ...] | None = None
     ) -> _Pending:
-        self._pending.append(_Pending(Invocation(args, kwargs, self._device, cotangents, self._watched)))
+        invocation = Invocation(args, kwargs, self._device, cotangents, self._watched)
+        self._pending.append(_Pending(invocation, _versions(invocation)))
         return self._pending[-1]
 
     def _answer(self, pending: _Pending) -> Any:
         """The values of this call, which is recorded when its answer is first taken."""
         if pending.call is None:
             together = self._pending if self._session.together else [pending]
+            for other in together:
+                other.unchanged()
             for other, call in zip(together, self._made([other.invocation for other in together]), strict=True):
                 other.call = call
             self._pending = [other for other in self._pending if other.call is None]
@@ -125,6 +143,7 @@ class Student:
             pending.call = replace(pending.call, check=self._check, case=expect.current.get().case)
             pending.recorded = True
             self._calls.append(pending.call)
+            self._taken = pending
         return self._values(pending.call)
 
     def _made(self, asked: list[Invocation]) -> list[Call]:
@@ -151,6 +170,10 @@ class Student:
                 place=call.failure.place,
             )
         return unpack(call.output, self._entry.returns)
+
+
+def _versions(asked: Invocation) -> list[int]:
+    return [0 if tensor.is_inference() else tensor._version for tensor in asked.inputs]
 
 
 def _with_grad(item: Any) -> Any:

@@ -70,12 +70,98 @@ def test_one_bad_call_leaves_the_others_their_answers(root: Zygote, kind: str) -
             assert torch.equal(call.output, 2 * torch.arange(float(size)))
 
 
-def test_a_call_that_is_slow_alone_is_no_loop_in_company(root: Zygote) -> None:
-    """Calls that together take longer than one may take are each given their own time."""
-    session = opened(root, "import time\ndef f(x):\n    time.sleep(0.12)\n    return x\n")
+COUNTS = "import os, time\nmade = 0\ndef f(x):\n    global made\n    made += 1\n    {}\n    return made\n"
+
+
+@pytest.mark.parametrize("slowly", ["", "time.sleep(0.12)"], ids=["fast", "slow"])
+def test_each_call_has_its_own_time_and_is_made_once(root: Zygote, slowly: str) -> None:
+    """Calls that together take longer than one may take are no loop, and find the same state as when they are quick:
+    a busy machine must not change what a function gives that remembers its calls."""
+    session = opened(root, COUNTS.format(slowly))
     calls = together(session, *SIZES)
     session.close()
-    assert [call.failure for call in calls] == [None] * 4
+    assert [call.output for call in calls] == [1, 2, 3, 4]
+
+
+def test_after_a_death_only_what_follows_is_asked_again(root: Zygote) -> None:
+    """The answers before it stand; those after it come from a process that starts anew."""
+    session = opened(root, COUNTS.format(f"if len(x) == {BAD}: os._exit(0)"))
+    calls = together(session, *SIZES)
+    session.close()
+    assert [call.output for call in calls] == [1, 2, None, 1]
+
+
+REUSES = """
+buffer = None
+def f(x):
+    global buffer
+    buffer = x.new_zeros(4) if buffer is None else buffer
+    return buffer.fill_(len(x))
+"""
+
+
+def test_an_answer_is_what_it_was_when_its_call_ended(root: Zygote) -> None:
+    """A function that gives back the same tensor each time and writes into it changes no earlier answer."""
+    session = opened(root, REUSES)
+    calls = together(session, *SIZES)
+    session.close()
+    assert [call.output.tolist() for call in calls] == [[float(size)] * 4 for size in SIZES]
+
+
+def test_an_expanded_argument_is_each_calls_own(root: Zygote) -> None:
+    """One number that is to be seen as several is copied for each call like any other tensor."""
+    session = opened(root, "def f(x):\n    x[0] += 1\n    return x.clone()\n")
+    x = torch.zeros(1).expand(3)
+    calls = session.calls([Invocation((x,)), Invocation((x,))])
+    session.close()
+    assert [call.output.tolist() for call in calls] == [[1, 1, 1]] * 2
+    assert [call.after[0].tolist() for call in calls] == [[1, 1, 1]] * 2
+
+
+PRINTS = "print('x' * 800_000)"
+
+
+def test_printing_too_much_is_meant_for_one_call(root: Zygote) -> None:
+    """Calls that each print less than one may print are not stopped for what they printed together."""
+    session = opened(root, f"def f(x):\n    {PRINTS}\n    return len(x)\n")
+    calls = together(session, *SIZES)
+    session.close()
+    assert [call.output for call in calls] == list(SIZES)
+
+
+FORGES = """
+import os
+from grader.sandbox import wire
+
+def f(x):
+    for number in range(3, 64):
+        try:
+            os.write(number, {})
+        except OSError:
+            pass
+    return x
+"""
+LIES = {
+    "another answer": "wire.Packer().frame(dict(output=7, outputs=0, after=[None], gradients=None, ops=None))",
+    "an empty answer": "wire.Packer().frame({})",
+    "noise": "b'\\xff' * 40",
+    "half a frame": "wire.PREFIX.pack(100, 0)",
+    "many answers": "wire.Packer().frame({}) * 100",
+}
+
+
+@pytest.mark.parametrize("lie", sorted(LIES))
+def test_a_child_that_writes_answers_itself_gets_the_same_each_time(root: Zygote, lie: str) -> None:
+    """Forged, surplus and broken frames end in the same answers and failures whenever they arrive."""
+    limits = msgspec.structs.replace(SETTINGS.limits, call_seconds=0.2)
+    ends = []
+    for _ in range(4):
+        session = opened(root, FORGES.format(LIES[lie]), limits)
+        calls = [*together(session, *SIZES), *together(session, *SIZES)]
+        session.close()
+        ends.append([(call.failure and call.failure.kind, str(call.output)) for call in calls])
+    assert ends == ends[:1] * 4
+    assert not any(call.failure is None and call.output is None for call in calls)
 
 
 def test_what_one_call_does_to_its_arguments_no_other_call_sees(root: Zygote) -> None:
@@ -92,8 +178,8 @@ def test_what_one_call_does_to_its_arguments_no_other_call_sees(root: Zygote) ->
         assert call.after[1].tolist() == call.inputs[1].tolist()
 
 
-def test_what_a_failed_attempt_printed_is_not_heard_twice(root: Zygote) -> None:
-    """When calls are made again one by one, staff read what was printed once."""
+def test_what_is_printed_around_a_death_is_heard_once(root: Zygote) -> None:
+    """When the calls after a death are asked again, staff read what each of them printed once."""
     session = opened(root, f"def f(x):\n    print('size', len(x))\n    if len(x) == {BAD}: exit()\n    return x\n")
     together(session, *SIZES)
     session.close()
@@ -106,7 +192,6 @@ def test_more_than_fits_into_one_request_or_one_reply_is_still_answered(root: Zy
     limits = msgspec.structs.replace(SETTINGS.limits, call_seconds=5, memory_mb=2048)
     session = opened(root, "def f(x, n):\n    return [x] * n\n", limits)
     many = session.calls([Invocation((torch.ones(1), 300)) for _ in range(2)])
-    session.together = True
     large = session.calls([Invocation((torch.ones(40 << 20), 1)) for _ in range(2)])
     session.close()
     assert [len(call.output) for call in many] == [300, 300]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import subprocess
 import sys
 import time
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
 import torch
 
@@ -57,6 +59,20 @@ def test_an_answer_comes_back_exactly(root: Zygote) -> None:
     assert torch.equal(call.after[0], x)
     assert "_softmax" in call.ops
     assert "rlimits" in session.layers
+
+
+def test_what_is_random_is_the_same_each_time(root: Zygote) -> None:
+    """Work that draws numbers gets the same ones whenever it is graded, so that its mark stays the same."""
+    code = "import random, numpy, torch\n\ndef f(x):\n"
+    session = opened(root, code + "    return random.random(), float(numpy.random.rand()), torch.rand(2)\n")
+    python, numbers, tensor = session.call((torch.ones(1),)).output
+    session.close()
+    session = opened(root, code + "    return torch.rand(2)\n")
+    again = session.call((torch.ones(1),)).output
+    session.close()
+    assert python == random.Random(0).random()
+    assert numbers == np.random.RandomState(0).rand()
+    assert torch.equal(tensor, again)
 
 
 def test_a_compiled_function_is_called_as_it_is(root: Zygote) -> None:

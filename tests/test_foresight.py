@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -15,7 +15,7 @@ from grader.marker import Marker
 from grader.reading.source import Sources
 from grader.reporting import Circumstances
 from grader.results import Report
-from grader.sandbox import confined, zygote
+from grader.sandbox import zygote
 from grader.sandbox.child import StudentProcess
 from grader.sandbox.confined import ConfinedSandbox, ConfinedSession
 from grader.sandbox.zygote import Zygote
@@ -44,11 +44,11 @@ class Counting(ConfinedSandbox):
         make = session._made
         self.requests = []
 
-        def made(asked: list[Invocation], seconds: float) -> list[Call]:
+        def made(asked: Sequence[Invocation]) -> list[Call]:
             self.requests.append(len(asked))
-            return make(asked, seconds)
+            return make(asked)
 
-        session._made = made  # type: ignore[method-assign,assignment]
+        session._made = made  # type: ignore[method-assign]
         return session
 
 
@@ -86,7 +86,6 @@ def test_a_report_is_the_same_as_without_it(
     tmp_path: Path, root: Zygote, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     """Right, wrong, crashing, hanging, flooding and slow work all get the very same report either way."""
-    monkeypatch.setattr(confined, "AHEAD_SECONDS", 0.1)  # too little for the slow one
     ahead, _ = marked(tmp_path / "ahead", root, WORKS[kind])
     monkeypatch.setattr(marking, "foresee", lambda checks, chosen, session, handle: session)
     plain, _ = marked(tmp_path / "plain", root, WORKS[kind])
@@ -138,6 +137,139 @@ class TestInside:
         x = torch.randn(number)
         expect.close(student(x), 2 * x, bound=1e-6)
 """
+
+
+AUTHORS = """
+import sys
+
+import pytest
+import torch
+
+from grader.checks import expect, points
+
+
+@pytest.fixture
+def size(request):
+    return 10 * request.param
+
+
+@pytest.fixture
+def reference():
+    return lambda x: x + x
+
+
+@points(1)
+@pytest.mark.parametrize("size", [2], indirect=True)
+def test_through_a_fixture(student, size):
+    assert size == 20
+    student(torch.randn(size))
+
+
+@points(1)
+def test_own_reference(student, reference):
+    x = torch.randn(3)
+    expect.close(student(x), reference(x), bound=1e-6)
+
+
+@points(1)
+def test_default(student, size=3):
+    student(torch.randn(size))
+
+
+@points(1)
+def test_prints(student):
+    print("one line")
+    student(torch.randn(2))
+    sys.stdout.flush()
+
+
+@points(1)
+def test_leaves(student):
+    sys.exit("no")
+
+
+@points(1)
+def test_never_takes_an_answer(student):
+    student.later(torch.randn(2))
+
+
+@points(1)
+def test_takes_an_answer_twice(student):
+    answer = student.later(torch.randn(2))
+    expect.equal(answer(), answer())
+
+
+@points(1)
+def test_looks_too_early(student):
+    student.later(torch.randn(2))
+    expect.unchanged(student.last)
+
+
+@points(1)
+def test_changes_what_it_asked_with(student):
+    x = torch.randn(2)
+    first = student.later(x)
+    second = student.later(x.add_(1))
+    expect.equal(first(), second())
+
+
+@points(1)
+def test_changes_what_it_looks_at(student):
+    x = torch.randn(2)
+    student(x)
+    x.zero_()
+    expect.unchanged(student.last)
+
+
+@points(1)
+def test_skips_inside(student):
+    student(torch.randn(2))
+    pytest.skip("not here")
+"""
+
+
+def test_what_authors_do_is_no_fault_of_a_students(
+    tmp_path: Path, root: Zygote, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What pytest allows works; what can't work ends as an error with words for staff; nothing becomes a zero."""
+    report, _ = marked(tmp_path, root, course.RIGHT, AUTHORS)
+    checks = {check.id: check for check in report.checks}
+    works = {"through_a_fixture[2]", "own_reference", "default", "prints", "takes_an_answer_twice"}
+    assert {name for name, check in checks.items() if check.status == "passed"} == works
+    assert checks["skips_inside"].status == "skipped"
+    assert "without calling" in checks["never_takes_an_answer"].detail
+    assert "before any answer" in checks["looks_too_early"].detail
+    assert "Change a clone" in checks["changes_what_it_asked_with"].detail
+    assert "Change a clone" in checks["changes_what_it_looks_at"].detail
+    assert "SystemExit" in checks["leaves"].detail
+    assert [check.id for check in report.checks if check.status == "failed"] == []
+    assert capsys.readouterr().out.count("one line") == 1
+
+
+UNSENDABLE = """
+import torch
+
+from grader.checks import points
+
+
+@points(1)
+def test_sparse(student):
+    student(torch.eye(2).to_sparse())
+{}
+"""
+ANOTHER = """
+@points(1)
+def test_dense(student):
+    student(torch.eye(2))
+"""
+
+
+@pytest.mark.parametrize("others", ["", ANOTHER], ids=["alone", "among others"])
+def test_an_argument_that_can_not_be_sent_is_that_checks_error(tmp_path: Path, root: Zygote, others: str) -> None:
+    """A check that asks for the impossible is an error of its own, and the others run."""
+    report, _ = marked(tmp_path, root, course.RIGHT, UNSENDABLE.format(others))
+    assert [check.status for check in report.checks] == ["error", "passed"][: 1 + bool(others)]
+    assert "can't be sent" in report.checks[0].detail
 
 
 def test_checks_of_every_kind_still_run(tmp_path: Path, root: Zygote) -> None:

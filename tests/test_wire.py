@@ -95,7 +95,7 @@ def test_endless_nesting_is_refused() -> None:
 def test_a_frame_that_announces_too_much_is_refused() -> None:
     """A length beyond the bounds is refused from the first twelve bytes."""
     with pytest.raises(wire.Malformed):
-        wire.complete(bytearray(wire.PREFIX.pack(10, 2**60)))
+        wire.whole(bytearray(wire.PREFIX.pack(10, 2**60)))
 
 
 @given(st.data())
@@ -107,7 +107,7 @@ def test_a_damaged_frame_never_breaks_the_marker(data: st.DataObject) -> None:
     for _ in range(data.draw(st.integers(1, 6))):
         frame[data.draw(st.integers(0, len(frame) - 1))] = data.draw(st.integers(0, 255))
     try:
-        if wire.complete(frame):
+        if wire.whole(frame):
             message, tensors, _ = wire.parse(frame)
             wire.value(message["value"], tensors)
     except (wire.Malformed, KeyError):

@@ -49,27 +49,20 @@ def request(asked: Sequence[Invocation], function: str) -> bytes:
     return packer.frame({"calls": [packer.invocation(invocation, function) for invocation in asked]})
 
 
-def understand(asked: Sequence[Invocation], got: Answer) -> list[Call]:
-    """Each invocation with what the child answered, or with a "malformed" failure when that is no answer."""
-    message, tensors, layouts = got
-    replies = message.get("replies")
-    if not isinstance(replies, list) or len(replies) != len(asked):
-        trace = str(message.get("broken", "not one reply for each call"))
-        return [Call.of(invocation, failure=Failure("malformed", "", "", trace=trace)) for invocation in asked]
-    return [_call(invocation, reply, tensors, layouts) for invocation, reply in zip(asked, replies, strict=True)]
-
-
-def _call(asked: Invocation, reply: Any, tensors: list[Tensor], layouts: list[Layout]) -> Call:
+def understand(asked: Invocation, reply: Answer) -> Call:
+    """The invocation with what the child answered, or with a "malformed" failure when that is no answer."""
+    message, tensors, layouts = reply
+    if "broken" in message:
+        return Call.of(asked, failure=Failure("malformed", "", "", trace=str(message["broken"])))
     try:
-        return _understood(asked, reply, tensors, layouts)
+        return _understood(asked, message, tensors, layouts)
     except (wire.Malformed, msgspec.ValidationError, KeyError, TypeError, ValueError, AttributeError) as error:
         return Call.of(asked, failure=Failure("malformed", "", str(error)[:500]))
 
 
-def _understood(asked: Invocation, reply: Any, tensors: list[Tensor], layouts: list[Layout]) -> Call:
+def _understood(asked: Invocation, reply: dict[str, Any], tensors: list[Tensor], layouts: list[Layout]) -> Call:
     if "failure" in reply:
         return Call.of(asked, failure=msgspec.convert(reply["failure"], Failure))
-    first, last = int(reply["outputs"][0]), int(reply["outputs"][1])
     # Only inputs that the call changed come back; each of the others is still what was sent.
     pairs = zip(asked.inputs, reply["after"], strict=True)
     after = tuple(sent if index is None else wire.pick(tensors, index) for sent, index in pairs)
@@ -82,7 +75,7 @@ def _understood(asked: Invocation, reply: Any, tensors: list[Tensor], layouts: l
         output=wire.value(reply["output"], tensors),
         after=after,
         gradients=gradients,
-        layouts=tuple(layouts[first:last]),
+        layouts=tuple(layouts[: int(reply["outputs"])]),
         operators=None if ops is None else _operators(ops, int(reply["largest"])),
     )
 

@@ -26,8 +26,8 @@ from grader.sandbox.zygote import Death, Zygote
 from grader.text import clean
 
 KEPT_OUTPUT = 20_000
-AHEAD_SECONDS = 0.5
-"""For all that the checks ask first: dozens of times what it takes, and a small loss where it is not enough."""
+Exchanged = tuple[list[Answer], Failure | None]
+"""The replies that came, and why the next one did not."""
 KILLED_TRIES = 3
 """How often an attempt is made again when the child was killed from outside."""
 
@@ -69,19 +69,11 @@ class ConfinedSession(Session):
         return self.printed.cleaned()
 
     def calls(self, asked: Sequence[Invocation]) -> list[Call]:
-        """All of them within one call's time, which is far more than they need; else one by one."""
-        if len(asked) > 1 and self.together:
-            made = self._without_trouble(asked, self.limits.call_seconds)
-            if made:
-                return made
-            self.together = False
-        return [call for one in asked for call in self._made([one], self.limits.call_seconds)]
-
-    def ahead(self, asked: Sequence[Invocation]) -> list[Call]:
-        """Not tried where the last call lets one expect that all of them take too long."""
-        if not asked or self.process is None or self.process.spent * len(asked) > AHEAD_SECONDS:
-            return []
-        return self._without_trouble(asked, min(AHEAD_SECONDS, self.limits.call_seconds))
+        """One request and its replies; what follows a death is asked again of the next process, and only that."""
+        made: list[Call] = []
+        while len(made) < len(asked):
+            made += self._made(asked[len(made) :])
+        return made
 
     def close(self) -> None:
         try:
@@ -91,84 +83,70 @@ class ConfinedSession(Session):
                 shutil.rmtree(self.folder, ignore_errors=True)
                 self.folder = None
 
-    def _without_trouble(self, asked: Sequence[Invocation], seconds: float) -> list[Call]:
-        """These calls in one exchange, or none of them.
-
-        Where anything at all goes wrong it is as if they had never been asked: which of them did it, and what the
-        others would have given, shows in a process of their own.
-        """
-        spent, printed = self.spent, len(self.printed.text)
-        made = self._made(asked, seconds)
-        if not any(call.failure is not None and call.failure.kind != "exception" for call in made):
-            return made
-        self.spent = spent
-        del self.printed.text[printed:]
-        self._end()
-        return []
-
-    def _made(self, asked: Sequence[Invocation], seconds: float) -> list[Call]:
-        """These calls in one exchange of at most `seconds`."""
+    def _made(self, asked: Sequence[Invocation]) -> list[Call]:
+        """The first of these calls, up to one that ends the process. Raises Malformed when that can't be sent."""
         try:
             frame = request(asked, self.loaded.entry.name if self.loaded.entry else "")
         except wire.Malformed:
             if len(asked) == 1:
                 raise
-            got: Answer | Failure = Failure("malformed", "", "together too large to send")
-        else:
-            got = self._unless_killed(lambda: self._ask(frame, seconds))
-        if isinstance(got, Failure):
-            return [Call.of(invocation, failure=got) for invocation in asked]
-        return understand(asked, got)
+            return self._made(asked[: len(asked) // 2])  # too much for one request
+        got, failure = self._unless_killed(lambda: self._ask(frame, len(asked)))
+        made = [understand(one, reply) for one, reply in zip(asked, got, strict=False)]
+        if failure is not None:
+            made.append(Call.of(asked[len(made)], failure=failure))
+        return made
 
     def _end(self) -> None:
         if self.process is not None:
             self.process.end()
             self._buried()
 
-    def _ask(self, frame: bytes, seconds: float) -> Answer | Failure:
-        """One request to a living, loaded child within a call's time and what is left for the submission."""
+    def _ask(self, frame: bytes, replies: int) -> Exchanged:
+        """One request to a living, loaded child, each call within its time and what is left for the submission."""
         if self.lost:
-            return Failure("closed", "", "")
+            return [], Failure("closed", "", "")
         if self.process is None:
             before = len(self.printed.text)
             self._load()
             del self.printed.text[before:]  # what loading prints was heard the first time
         if self.process is None:
-            return Failure("timeout", "total", "")
-        return self._exchange(frame, seconds)
+            return [], Failure("timeout", "total", "")
+        return self._exchange(frame, self.limits.call_seconds, replies)
 
-    def _exchange(self, frame: bytes, seconds: float) -> Answer | Failure:
+    def _exchange(self, frame: bytes, seconds: float, replies: int) -> Exchanged:
         """Ask the process, on the submission's account of time."""
         assert self.process is not None
         left = self.limits.total_seconds - self.spent
-        got = self.process.exchange(frame, min(seconds, left))
+        got, failure = self.process.exchange(frame, seconds, replies=replies, left=left)
         self.spent += self.process.spent
-        if isinstance(got, Failure):
+        if failure is not None:
             self._buried()
-            if got.kind == "timeout" and seconds > left:
-                return Failure("timeout", "total", "")
-        return got
+        return got, failure
 
     def _buried(self) -> None:
         if self.process is not None and self.process.death is not None:
             self.deaths.append(self.process.death)
         self.process = None
 
-    def _unless_killed(self, attempt: Callable[[], Answer | Failure]) -> Answer | Failure:
-        """What the attempt gives; made again, as if for the first time, when somebody else killed the child.
+    def _unless_killed(self, attempt: Callable[[], Exchanged]) -> Exchanged:
+        """What the attempt gives; made again, as if for the first time, when somebody else killed the child. What was
+        answered before that is kept, and the others are left to be asked again.
 
         The kernel kills when the whole machine is short of memory, and people kill too: neither is the student's
         doing. Who kills himself, or really needs too much, does so again.
         """
         spent, printed = self.spent, len(self.printed.text)
-        got = attempt()
+        got, failure = attempt()
         for _ in range(KILLED_TRIES):
-            if not isinstance(got, Failure) or got.type != KILLED:
+            if failure is None or failure.type != KILLED:
                 break
+            if got:
+                return got, None
             self.spent = spent
             del self.printed.text[printed:]
-            got = attempt()
-        return got
+            got, failure = attempt()
+        return got, failure
 
     def _load(self) -> Loaded:
         """Start a child and load the submission in it. A death while loading is a Problem of the student's."""
@@ -183,18 +161,19 @@ class ConfinedSession(Session):
         }
         frame = packer.frame(message)
 
-        def load() -> Answer | Failure:
+        def load() -> Exchanged:
             self._start()
-            return self._exchange(frame, self.limits.load_seconds)
+            return self._exchange(frame, self.limits.load_seconds, 1)
 
-        got = self._unless_killed(load)
-        if isinstance(got, Failure):
-            return _lost(got, self.limits.load_seconds)
+        got, failure = self._unless_killed(load)
+        if failure is not None:
+            return _lost(failure, self.limits.load_seconds)
+        message, _, _ = got[0]
         try:
-            return msgspec.convert(got[0]["loaded"], Loaded)
+            return msgspec.convert(message["loaded"], Loaded)
         except (msgspec.ValidationError, KeyError) as error:
             self.close()
-            told = str(got[0].get("broken", error))
+            told = str(message.get("broken", error))
             return _lost(Failure("malformed", "", clean(told, 4000)), 0.0)
 
     def _start(self) -> None:

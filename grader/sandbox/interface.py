@@ -30,10 +30,6 @@ class Session(ABC):
     def calls(self, asked: Sequence[Invocation]) -> list[Call]:
         """Make these calls, in order. Each ends as it would have ended alone."""
 
-    def ahead(self, asked: Sequence[Invocation]) -> list[Call]:
-        """These calls, if they can all be made quickly and none of them goes wrong; else nothing has happened."""
-        return []
-
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None, **options: Any) -> Call:
         """A single call; `options` are the other fields of an `Invocation`."""
         return self.calls([Invocation(args, kwargs or {}, **options)])[0]

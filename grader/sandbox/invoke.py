@@ -70,22 +70,15 @@ class Answer(wire.Packer):
 
 
 class Invoker:
-    """Runs the calls of one request (see `calls.request`) and packs the replies into one frame."""
+    """Runs the calls of a request (see `calls.request`), each on tensors of its own."""
 
     def __init__(self, find: Callable[[str], Callable[..., Any]], placement: Placement) -> None:
         """`find` gives the function of that name."""
         self.find = find
         self.placement = placement
 
-    def replies(self, asked: list[dict[str, Any]], tensors: list[Tensor], layouts: list[Layout]) -> bytes:
-        """The frame with the reply to each call in order. Each call gets tensors of its own."""
-        answer = Answer(self.placement)
-        return answer.frame({"replies": [self._reply(one, tensors, layouts, answer) for one in asked]})
-
-    def _reply(
-        self, asked: dict[str, Any], tensors: list[Tensor], layouts: list[Layout], answer: Answer
-    ) -> dict[str, Any]:
-        answer.nodes = 0  # counted for each call: what one returns is no other's trouble
+    def reply(self, asked: dict[str, Any], tensors: list[Tensor], layouts: list[Layout]) -> bytes:
+        """Make one of the calls. The frame holds what came of it as it is now, whatever later calls do to it."""
         own = list(tensors)
         for number in (*asked["inputs"], *(asked["cotangents"] or ())):
             placed = self.placement.place(_copy(tensors[number], layouts[number]), asked["device"])
@@ -108,7 +101,7 @@ class Invoker:
             with torch.no_grad():
                 sent = zip(inputs, asked["inputs"], strict=True)
                 changed = [item if self._changed(item, tensors[number]) else None for item, number in sent]
-                return _reply(answer, output, changed, gradients, watch)
+                return _packed(Answer(self.placement), output, changed, gradients, watch)
         except BaseException as error:
             return _failed(Failure("malformed", type(error).__name__, str(error)[:500]))
 
@@ -120,36 +113,35 @@ class Invoker:
 
 def _copy(tensor: Tensor, layout: Layout) -> Tensor:
     """A copy for the student to do with as it likes, laid out as the sender's; `tensor` stays as it was sent."""
-    laid_out = wire.laid_out(tensor, layout.strides)
-    return laid_out.clone() if laid_out is tensor else laid_out
+    return tensor.clone() if tensor.stride() == layout.strides else wire.laid_out(tensor.clone(), layout.strides)
 
 
-def _failed(failure: Failure) -> dict[str, Any]:
-    return {"failure": msgspec.to_builtins(failure)}
+def _failed(failure: Failure) -> bytes:
+    return wire.Packer().frame({"failure": msgspec.to_builtins(failure)})
 
 
-def _reply(
+def _packed(
     answer: Answer,
     output: Any,
     changed: list[Tensor | None],
     gradients: list[Tensor | None] | None,
     watch: ops.Recorder | None,
-) -> dict[str, Any]:
-    first = len(answer.headers)
+) -> bytes:
     packed = answer.value(output)
-    last = len(answer.headers)
+    outputs = len(answer.headers)
 
     def numbers(tensors: list[Tensor | None]) -> list[int | None]:
         return [None if tensor is None else answer.tensor(tensor) for tensor in tensors]
 
-    return {
+    message = {
         "output": packed,
-        "outputs": [first, last],
+        "outputs": outputs,
         "after": numbers(changed),
         "gradients": None if gradients is None else numbers(gradients),
         "ops": watch and watch.ops,
         "largest": watch and watch.largest,
     }
+    return answer.frame(message)
 
 
 def _gradients(output: Any, inputs: list[Tensor], cotangents: list[Tensor]) -> list[Tensor | None]:

@@ -6,6 +6,8 @@ bounded before it is kept, and every death gets its true name.
 
 from __future__ import annotations
 
+import contextlib
+import math
 import os
 import select
 import signal
@@ -47,8 +49,11 @@ class Process:
         self.printed = printed
         self.output_bytes = output_bytes
         self.flood = 0
+        """Bytes printed since the last reply."""
         self.spent = 0.0
         """Seconds that the last exchange took, by the clock that stands still in a queue."""
+        self.unread = bytearray()
+        """What came over the channel and is no whole reply yet, or one that nobody has asked for yet."""
         self.ended = False
         self.death: Death | None = None
         self.layers: tuple[str, ...] = ()
@@ -58,62 +63,99 @@ class Process:
         self.poller = select.poll()
         self.poller.register(self.reader, select.POLLIN)
         self.poller.register(self.channel, select.POLLIN)
-        got = self.exchange(b"", START_SECONDS)
-        if isinstance(got, Failure):
-            raise SandboxError(f"A sandbox did not start ({got.kind} {got.message}).")
-        if "ready" not in got[0]:
+        got, failure = self.exchange(b"", START_SECONDS)
+        if failure is not None:
+            raise SandboxError(f"A sandbox did not start ({failure.kind} {failure.message}).")
+        message, _, _ = got[0]
+        if "ready" not in message:
             self.end()
-            raise SandboxError(f"A sandbox could not confine itself: {clean(str(got[0].get('fault')), 500)}.")
-        self.layers = tuple(str(layer) for layer in got[0]["ready"])
+            raise SandboxError(f"A sandbox could not confine itself: {clean(str(message.get('fault')), 500)}.")
+        self.layers = tuple(str(layer) for layer in message["ready"])
 
-    def exchange(self, frame: bytes, seconds: float) -> calls.Answer | Failure:
-        """Send `frame` and read one frame back within `seconds`, while draining what is printed.
+    def exchange(
+        self, frame: bytes, seconds: float, *, replies: int = 1, left: float = math.inf
+    ) -> tuple[list[calls.Answer], Failure | None]:
+        """Send `frame` and read so many replies, each within `seconds` of the last, all within `left`; drain what is
+        printed. The replies that came, and what the next one failed of: after that the process is gone.
 
-        Time that it stood in line for a processor does not count. After a Failure the process is gone.
+        Time that it stood in line for a processor does not count.
         """
+        got: list[calls.Answer] = []
+        self.spent = self.flood = 0
         self.clock.start()
-        try:
-            return self._exchanged(frame, seconds)
-        finally:
-            if not self.ended:
-                self.spent = self.clock.spent()
+        failure = self._exchanged(frame, seconds, got, replies, left)
+        if not self.ended:
+            self._lap()
+        return got, failure
 
-    def _exchanged(self, frame: bytes, seconds: float) -> calls.Answer | Failure:
-        deadline = time.monotonic() + seconds
+    def _exchanged(
+        self, frame: bytes, seconds: float, got: list[calls.Answer], replies: int, left: float
+    ) -> Failure | None:
         pending = memoryview(frame)
-        buffer = bytearray()
+        allowed = min(seconds, left)
+        deadline = time.monotonic() + allowed
         try:
-            while True:
+            while pending or len(got) < replies:
                 if pending:
                     pending = self._send(pending)
+                if self._parsed(got, replies):
+                    self._lap()
+                    allowed = min(seconds, left - self.spent)
+                    deadline = time.monotonic() + allowed
+                    continue
                 wait = deadline - time.monotonic()
                 if wait <= 0:
-                    wait = seconds - self.clock.spent()
+                    wait = allowed - self.clock.spent()
                     deadline = time.monotonic() + wait
                 if wait <= 0:
-                    return self.end(Failure("timeout", "", ""))
+                    return self.end(Failure("timeout", "" if allowed == seconds else "total", ""))
                 events = dict(self.poller.poll(wait * 1000 + 1))
                 if self.reader in events and not self._drain():
                     self.poller.unregister(self.reader)
                 if self.flood > self.output_bytes:
+                    self._last_words(got, replies)
                     return self.end(Failure("output", "", ""))
                 if events.get(self.channel.fileno(), 0) & ~select.POLLOUT:
-                    chunk = self.channel.recv(wire.CHUNK)
-                    if not chunk:
-                        raise EOFError
-                    buffer += chunk
-                    if wire.complete(buffer):
-                        return wire.parse(buffer)
+                    self._receive()
         except wire.Malformed as error:
             return self.end(Failure("malformed", "", str(error)[:500]))
         except (EOFError, OSError):
             return self.end(None if _gone(self.pid) else Failure("closed", "", "closed its channel and went on"))
+        return None
+
+    def _parsed(self, got: list[calls.Answer], replies: int) -> bool:
+        """Move whole replies to `got`, as many as are asked for. What is over stays: a child that sends more than it
+        is asked for hears its own surplus as the next answer, at whatever moment each of them arrived."""
+        before = len(got)
+        while len(got) < replies and (size := wire.whole(self.unread)):
+            got.append(wire.parse(self.unread[:size]))
+            del self.unread[:size]
+        return len(got) > before
+
+    def _receive(self) -> None:
+        chunk = self.channel.recv(wire.CHUNK)
+        if not chunk:
+            raise EOFError
+        self.unread += chunk
+
+    def _last_words(self, got: list[calls.Answer], replies: int) -> None:
+        """The replies before the call that now prints too much."""
+        with contextlib.suppress(BlockingIOError):
+            while len(got) < replies:
+                self._receive()
+                self._parsed(got, replies)
+
+    def _lap(self) -> None:
+        """A call has ended, and what counts for one call counts anew."""
+        self.spent += self.clock.spent()
+        self.flood = 0
+        self.clock.start()
 
     def end(self, failure: Failure | None = None) -> Failure:
         """Kill the child, sweep what it left, and say why it ended: `failure`, or what the kernel tells."""
         if not self.ended:
             self.ended = True  # first of all: when the zygote is gone, reaping raises, and must not be tried again
-            self.spent = self.clock.spent()
+            self.spent += self.clock.spent()
             self.clock.close()
             self.channel.close()
             try:

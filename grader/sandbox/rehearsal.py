@@ -40,5 +40,7 @@ def rehearse(placement: Placement) -> None:
     if not placement.real:  # a real one must not be started before a fork
         asked.append(Invocation((x, hidden), device="gpu"))
     message, tensors, layouts = wire.parse(bytearray(calls.request(asked, ENTRY.function)))
-    Invoker(namespace.function, placement).replies(message["calls"], tensors, layouts)
+    invoker = Invoker(namespace.function, placement)
+    for one in message["calls"]:
+        invoker.reply(one, tensors, layouts)
     namespace.release()

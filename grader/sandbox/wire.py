@@ -136,7 +136,7 @@ class Packer:
 def receive(channel: socket.socket) -> tuple[dict[str, Any], list[Tensor], list[Layout]]:
     """The next frame from a blocking channel on which one frame is under way. Raises EOFError, and Malformed."""
     buffer = bytearray()
-    while not complete(buffer):
+    while not whole(buffer):
         chunk = channel.recv(CHUNK)
         if not chunk:
             raise EOFError
@@ -144,16 +144,15 @@ def receive(channel: socket.socket) -> tuple[dict[str, Any], list[Tensor], list[
     return parse(buffer)
 
 
-def complete(buffer: bytearray) -> bool:
-    """Whether the buffer holds a whole frame. Raises Malformed for lengths beyond the bounds, or more than a frame."""
+def whole(buffer: bytearray) -> int:
+    """Bytes of the frame that the buffer begins with; 0 when it is not whole. Raises Malformed beyond the bounds."""
     if len(buffer) < PREFIX.size:
-        return False
+        return 0
     header, payload = PREFIX.unpack_from(buffer)
     if header > MAX_HEADER or payload > MAX_PAYLOAD:
         raise Malformed("the frame announces more than it may hold")
-    if len(buffer) > PREFIX.size + header + payload:
-        raise Malformed("more than one frame")
-    return bool(len(buffer) == PREFIX.size + header + payload)
+    size = PREFIX.size + int(header) + int(payload)
+    return size if len(buffer) >= size else 0
 
 
 def parse(buffer: bytearray) -> tuple[dict[str, Any], list[Tensor], list[Layout]]:

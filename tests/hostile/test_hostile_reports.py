@@ -178,9 +178,9 @@ def test_log_of_a_run(text: str) -> None:
         named = "x" * padding + text
         file = SimpleNamespace(path=named, why=named)
         plan = SimpleNamespace(
-            intake=SimpleNamespace(explained=[file], junk=[named]),
+            intake=SimpleNamespace(explained=[file], junk=[named], entries=[]),
             circumstances=SimpleNamespace(level="A", device="emulated"),
-            out=SimpleNamespace(path=Path("run")),
+            out=SimpleNamespace(path=Path("run"), submissions=lambda named=named: [named]),
         )
         printed = io.StringIO()
         outcome = Outcome(grades=[grades.grade(poisoned(reports.wrong(), named))])
