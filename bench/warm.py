@@ -49,17 +49,14 @@ class Recording(ConfinedSandbox):
 
     def open(self, sources: Sources, *, whole: bool = False) -> ConfinedSession:
         session = super().open(sources, whole=whole)
-        calls, ahead = session.calls, session.ahead
+        make = session.calls
 
-        def recorded(make: Callable[[Sequence[Invocation]], list[Call]]) -> Any:
-            def made(asked: Sequence[Invocation]) -> list[Call]:
-                if asked:
-                    self.made.append(asked)
-                return make(asked)
+        def made(asked: Sequence[Invocation]) -> list[Call]:
+            if asked:
+                self.made.append(asked)
+            return make(asked)
 
-            return made
-
-        session.calls, session.ahead = recorded(calls), recorded(ahead)  # type: ignore[method-assign]
+        session.calls = made  # type: ignore[method-assign]
         return session
 
 

@@ -3,12 +3,16 @@
 Each check is run once up to the first answer that it needs, which tells what it asks: its inputs depend on its seed and
 on nothing else. All of that crosses the wire together. Then the checks run in earnest, and find answers to the very
 same calls waiting; whatever else they ask is asked as ever.
+
+A function may remember its calls, so their order is always the same: what the checks ask first, then the rest.
 """
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import io
+import itertools
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
@@ -28,11 +32,17 @@ class Enough(BaseException):
 
 
 def foresee(
-    checks: Checks, chosen: Sequence[Check], session: Session, handle: Callable[[Check, Session], Student]
+    checks: Checks,
+    chosen: Sequence[Check],
+    session: Session,
+    handle: Callable[[Check, Session], Student],
+    *,
+    apart: bool = False,
 ) -> Session:
-    """`session`, with what the `chosen` checks ask first already answered.
+    """`session`, which asks for what the `chosen` checks ask first in one request, when the first of it is needed.
 
-    `handle` gives the student's handle of a check over a session, and seeds the check's inputs.
+    `handle` gives the student's handle of a check over a session, and seeds the check's inputs. `apart`: one request
+    for each check, which costs more, but a call that hangs holds up no check before its own.
     """
     if not session.together:
         return session
@@ -42,11 +52,7 @@ def foresee(
             if check.plain:
                 with contextlib.suppress(Enough):
                     checks.run(check, handle(check, notes))
-    try:
-        made = session.calls(notes.asked)
-    except Malformed:  # the check that asks for what can't be sent will say so
-        return session
-    return _Foreseen(session, list(zip(notes.asked, made, strict=True)))
+    return _Foreseen(session, notes.asked if apart else [list(itertools.chain.from_iterable(notes.asked))])
 
 
 class _Notes(Session):
@@ -57,10 +63,10 @@ class _Notes(Session):
 
     def __init__(self, session: Session) -> None:
         self.loaded, self.layers = session.loaded, session.layers
-        self.asked: list[Invocation] = []
+        self.asked: list[Sequence[Invocation]] = []
 
     def calls(self, asked: Sequence[Invocation]) -> NoReturn:
-        self.asked += asked
+        self.asked.append(asked)
         raise Enough
 
     def close(self) -> None:
@@ -68,14 +74,16 @@ class _Notes(Session):
 
 
 class _Foreseen(Session):
-    """A session some of whose calls have been made."""
+    """A session that knows what it will be asked."""
 
     together = True
 
-    def __init__(self, session: Session, made: list[tuple[Invocation, Call]]) -> None:
+    def __init__(self, session: Session, foreseen: list[Sequence[Invocation]]) -> None:
+        """`foreseen`: requests to make, in this order and before any other."""
         self.loaded, self.layers = session.loaded, session.layers
         self._session = session
-        self._made = made
+        self._foreseen = collections.deque(foreseen)
+        self._made: list[tuple[Invocation, Call]] = []
 
     @property
     def output(self) -> str:
@@ -87,12 +95,21 @@ class _Foreseen(Session):
         return [call or next(rest) for call in known]
 
     def _known(self, asked: Invocation) -> Call | None:
-        """The answer to exactly this call, once."""
-        for number, (invocation, call) in enumerate(self._made):
+        """The answer to exactly this call, once. None when it was not foreseen: all that was is made by then."""
+        for number in itertools.count():
+            while number == len(self._made):
+                if not self._foreseen:
+                    return None
+                self._make(self._foreseen.popleft())
+            invocation, call = self._made[number]
             if _same(asked, invocation):
                 del self._made[number]
                 return call
         return None
+
+    def _make(self, asked: Sequence[Invocation]) -> None:
+        with contextlib.suppress(Malformed):  # the check that asks for what can't be sent will say so
+            self._made += zip(asked, self._session.calls(asked), strict=True)
 
     def close(self) -> None:
         self._session.close()

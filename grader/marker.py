@@ -46,10 +46,7 @@ class Marker:
         circumstances: Circumstances,
         heard: Callable[[CheckResult], None] | None = None,
     ) -> None:
-        """`heard` is told each result of `mark` at once, for those who can't wait for the report.
-
-        For them nothing is asked ahead: that is cheaper, but what hangs there would leave no result at all.
-        """
+        """`heard` is told each result of `mark` at once, for those who can't wait for the report."""
         self.heard = heard
         self.assignment = assignment
         self.staff = staff
@@ -101,10 +98,13 @@ class Marker:
         """The result of every check, and all calls that they made."""
         calls: list[Call] = []
         results: list[CheckResult] = []
-        if self.heard is None and not verdict.fatal:
-            tried = [check for check in checks.checks if not self._left_out(check)]
+        if not verdict.fatal:
             session = foresee(
-                checks, tried, session, lambda check, notes: self._student(check, notes, verdict, submission, [])
+                checks,
+                [check for check in checks.checks if not self._left_out(check)],
+                session,
+                lambda check, notes: self._student(check, notes, verdict, submission, []),
+                apart=self.heard is not None,
             )
         for check in checks.checks:
             results.append(self._check(check, checks, session, verdict, submission, calls))

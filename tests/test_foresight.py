@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -14,7 +14,7 @@ from grader.call import Call, Invocation
 from grader.marker import Marker
 from grader.reading.source import Sources
 from grader.reporting import Circumstances
-from grader.results import Report
+from grader.results import CheckResult, Report
 from grader.sandbox import zygote
 from grader.sandbox.child import StudentProcess
 from grader.sandbox.confined import ConfinedSandbox, ConfinedSession
@@ -52,13 +52,19 @@ class Counting(ConfinedSandbox):
         return session
 
 
-def marked(folder: Path, root: Zygote, code: str, hidden: str = course.HIDDEN) -> tuple[Report, list[int]]:
+def marked(
+    folder: Path,
+    root: Zygote,
+    code: str,
+    hidden: str = course.HIDDEN,
+    heard: Callable[[CheckResult], None] | None = None,
+) -> tuple[Report, list[int]]:
     """The report on this code, and how many calls each request asked for."""
     assignment = course.make(folder, hidden=hidden, settings=SETTINGS)
     submission = Submission(id="ada", files=[SourceFile("double.py", code.encode())])
     sandbox = Counting(root, assignment.settings)
     reports: list[Report] = []
-    Marker(assignment, staff.load(assignment), sandbox, CIRCUMSTANCES).run([submission], reports.append)
+    Marker(assignment, staff.load(assignment), sandbox, CIRCUMSTANCES, heard).run([submission], reports.append)
     return reports[0], sandbox.requests
 
 
@@ -87,7 +93,7 @@ def test_a_report_is_the_same_as_without_it(
 ) -> None:
     """Right, wrong, crashing, hanging, flooding and slow work all get the very same report either way."""
     ahead, _ = marked(tmp_path / "ahead", root, WORKS[kind])
-    monkeypatch.setattr(marking, "foresee", lambda checks, chosen, session, handle: session)
+    monkeypatch.setattr(marking, "foresee", lambda checks, chosen, session, handle, apart: session)
     plain, _ = marked(tmp_path / "plain", root, WORKS[kind])
     assert read(ahead) == read(plain)
 
@@ -96,6 +102,38 @@ def test_ordinary_work_is_asked_once_for_everything(tmp_path: Path, root: Zygote
     """All first calls go out in one request; what a check asks later, when it knows an answer, in one more."""
     _, requests = marked(tmp_path, root, course.RIGHT)
     assert requests == [4, 1, 1]  # test_sizes asks for its sizes one by one, each when the last is answered
+
+
+TWO_STEPS = """
+import torch
+
+from grader.checks import expect, points
+
+
+@points(1)
+def test_two_steps(student):
+    for _ in range(2):
+        x = torch.randn(3)
+        expect.close(student(x), 2 * x, bound=1e-6)
+
+
+@points(1)
+def test_one_step(student):
+    x = torch.randn(3)
+    expect.close(student(x), 2 * x, bound=1e-6)
+"""
+
+
+def test_who_hears_of_each_result_at_once_hears_the_same(tmp_path: Path, root: Zygote) -> None:
+    """A place that can't wait for the report marks a function that remembers its calls like the grader at home."""
+    remembers = "made = 0\ndef double(x):\n    global made\n    made += 1\n    return x * (3 if made == 2 else 2)\n"
+    heard: list[CheckResult] = []
+    at_home, _ = marked(tmp_path / "home", root, remembers, TWO_STEPS)
+    elsewhere, requests = marked(tmp_path / "elsewhere", root, remembers, TWO_STEPS, heard.append)
+    assert read(at_home) == read(elsewhere)
+    assert [check.status for check in at_home.checks] == ["passed", "failed"]
+    assert [result.id for result in heard] == ["two_steps", "one_step"]
+    assert requests == [1, 1, 1]
 
 
 OWN = """

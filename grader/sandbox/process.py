@@ -6,7 +6,6 @@ bounded before it is kept, and every death gets its true name.
 
 from __future__ import annotations
 
-import contextlib
 import math
 import os
 import select
@@ -103,6 +102,8 @@ class Process:
                     allowed = min(seconds, left - self.spent)
                     deadline = time.monotonic() + allowed
                     continue
+                if self.flood > self.output_bytes:
+                    return self.end(Failure("output", "", ""))
                 wait = deadline - time.monotonic()
                 if wait <= 0:
                     wait = allowed - self.clock.spent()
@@ -112,9 +113,6 @@ class Process:
                 events = dict(self.poller.poll(wait * 1000 + 1))
                 if self.reader in events and not self._drain():
                     self.poller.unregister(self.reader)
-                if self.flood > self.output_bytes:
-                    self._last_words(got, replies)
-                    return self.end(Failure("output", "", ""))
                 if events.get(self.channel.fileno(), 0) & ~select.POLLOUT:
                     self._receive()
         except wire.Malformed as error:
@@ -137,13 +135,6 @@ class Process:
         if not chunk:
             raise EOFError
         self.unread += chunk
-
-    def _last_words(self, got: list[calls.Answer], replies: int) -> None:
-        """The replies before the call that now prints too much."""
-        with contextlib.suppress(BlockingIOError):
-            while len(got) < replies:
-                self._receive()
-                self._parsed(got, replies)
 
     def _lap(self) -> None:
         """A call has ended, and what counts for one call counts anew."""
@@ -176,16 +167,17 @@ class Process:
         return left
 
     def _drain(self) -> bool:
-        """Read what the child printed; keep the first of it. False when its end is closed."""
+        """Read some of what the child printed; keep the first of it. False when its end is closed.
+
+        Only some: a reply may have come, and what is printed after that is the next call's.
+        """
         try:
-            while chunk := os.read(self.reader, 1 << 16):
-                self.flood += len(chunk)
-                self.printed.add(chunk)
-                if self.flood > self.output_bytes:
-                    return True
+            chunk = os.read(self.reader, 1 << 16)
         except BlockingIOError:
             return True
-        return False
+        self.flood += len(chunk)
+        self.printed.add(chunk)
+        return bool(chunk)
 
 
 def _gone(pid: int) -> bool:
