@@ -259,7 +259,7 @@ def _by_hand(bench: Bench) -> None:
         print(f"      {line}")
 
 
-def main(pairs: int = 200, triples: int = 60) -> bool:
+def main(pairs: int = 400, triples: int = 120) -> bool:
     """Print the figures; whether all goals are met."""
     torch.set_num_threads(1)
     print("\nNaming misconceptions")

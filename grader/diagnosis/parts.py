@@ -114,6 +114,9 @@ class Gradients(Part):
     def __init__(self, whatif: WhatIf, seen: tuple[Tensor | None, ...]) -> None:
         super().__init__(whatif)
         self.seen = seen
+        catalogue = whatif.catalogue
+        above = [catalogue.plans[name].upstream for name in catalogue.bank.returns]
+        self.upstream = functools.reduce(int.__or__, above)
 
     def fits(self, chosen: int) -> int:
         got = self.whatif.gradients(chosen)

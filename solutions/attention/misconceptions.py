@@ -39,11 +39,13 @@ def probes() -> Sequence[Inputs]:
     empty[2] = 0
     padding = (torch.arange(6) < torch.tensor([[6], [4]])).reshape(2, 1, 1, 6)
     Q, K, V = _inputs((2, 3), 5, 5, 7, 4, 8)
+    flat = _inputs((2, 3), 4, 6, 7, 5, 8)
     cube = _inputs((3, 3), 3, 3, 3, 3, 11)
     return (
-        ((torch.zeros_like(Q), K, V), {}),  # all scores are 0, so that their scale and sign do not matter
+        ((torch.zeros_like(flat[0]), *flat[1:]), {}),  # all scores are 0, so that their scale and sign do not matter
         ((*_inputs((2, 3), 5, 5, 6, 4, 2), square), {}),  # causal, as many queries as keys
         (_inputs((2, 3), 5, 5, 6, 4, 9), {}),  # as many queries as keys: no size is wrong
+        ((torch.zeros_like(Q), K, V), {}),  # for those who need as many queries as keys
         ((torch.zeros_like(Q), K, V, torch.ones_like(square)), {}),  # for those who need a mask
         (_inputs((3,), 5, 5, 7, 4, 10), {}),  # for those who need three dimensions
         (_inputs((2, 3), 4, 6, 7, 5, 1), {}),  # no mask
