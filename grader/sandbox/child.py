@@ -48,7 +48,6 @@ class StudentProcess:
         if self.from_scratch:
             ops.block(self.from_scratch)
         rehearse(self.placement)
-        np.random.seed(0)  # like the default generator of torch, which starts the same each time
         if self.trains:
             torch.optim.Adam([torch.zeros(1, requires_grad=True)]).step()
         self.plan = confine.prepare()
@@ -61,7 +60,6 @@ class StudentProcess:
             # Whatever the grader's own streams were: a student prints to the pipe, and no character breaks it.
             sys.stdout = open(1, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
             sys.stderr = sys.stdout
-            random.seed(0)  # a fork makes it random; what a submission draws must be the same each time
             assert self.plan is not None
             policy = msgspec.convert(options["policy"], confine.Policy)
             layers = confine.apply(self.plan, policy, keep_fds=(channel.fileno(),))
@@ -72,6 +70,11 @@ class StudentProcess:
                 os._exit(0)
             if self.placement.real:
                 devices.start(self.placement.real, policy.memory_bytes >> 20)
+                torch.manual_seed(0)
+            # What a submission draws must be the same each time. Not torch.manual_seed: it looks at all devices first.
+            torch.default_generator.manual_seed(0)
+            np.random.seed(0)
+            random.seed(0)
         except BaseException as error:
             channel.sendall(wire.Packer().frame({"fault": f"{type(error).__name__}: {error}"}))
             os._exit(71)
