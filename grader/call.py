@@ -46,8 +46,6 @@ class Invocation:
     """With them: forward, backward, and the gradients."""
     watched: bool = False
     """Whether the operators that run are counted, which costs half as much again as the call."""
-    function: str = ""
-    """Another function than the assignment's."""
 
     @property
     def inputs(self) -> list[Tensor]:

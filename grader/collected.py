@@ -22,6 +22,7 @@ CPU, GPU = "cpu", "gpu"
 OURS = ("student", "reference", "device")
 """The fixtures that we provide."""
 _HEEDED = ("skip", "skipif", "xfail")
+"""Marks by which pytest decides whether a check runs, and how it ends."""
 _HOMES = ("grader.collect", "_pytest.python")
 """Where our fixtures are defined, and those by which pytest gives a function its parameters."""
 
@@ -91,7 +92,8 @@ def taken(function: Callable[..., Any]) -> tuple[str, ...]:
 def _plain(item: pytest.Item) -> bool:
     """See `Check.plain`. What a fixture of ours or pytest's itself takes (`request`) is among `fixturenames` too.
 
-    Under one of our names, or under a parameter's, there can be a fixture of the author's.
+    Under one of our names, or under a parameter's, there can be a fixture of the author's. Only a private attribute of
+    pytest's tells; pytest is pinned, and `test_foresight` tries each kind of check.
     """
     if not isinstance(item, pytest.Function) or any(mark.name in _HEEDED for mark in item.iter_markers()):
         return False

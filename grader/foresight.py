@@ -28,7 +28,7 @@ from grader.student import Student
 
 
 class Enough(BaseException):
-    """Ends a rehearsal. Not an Exception, so that no check takes it for a failure."""
+    """Ends a check once it has told what it asks. Not an Exception, so that no check takes it for a failure."""
 
 
 def foresee(
@@ -118,7 +118,7 @@ class _Foreseen(Session):
 def _same(one: Invocation, other: Invocation) -> bool:
     """Whether two calls are bit for bit the same. A NaN among the inputs makes them differ, which costs only time."""
     return (
-        (one.device, one.watched, one.function) == (other.device, other.watched, other.function)
+        (one.device, one.watched) == (other.device, other.watched)
         and _equal(one.args, other.args)
         and _equal(one.kwargs, other.kwargs)
         and _equal(one.cotangents, other.cotangents)

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import replace
-from typing import Any
 
 import msgspec
 import torch
@@ -132,7 +130,7 @@ class Marker:
         settings = self.assignment.settings
         return contract.probe(
             session.loaded,
-            lambda args, kwargs: session.call(args, kwargs),
+            session.call,
             settings.entry,
             self.staff.reference,
             self.staff.conventions,
@@ -195,11 +193,7 @@ class Marker:
         returns = self.assignment.settings.entry.returns
         if any(call.failure is None and not fits(call.output, returns) for call in calls):
             return []  # the numbers are not where they should be: whatever they seem to show could be wrong
-
-        def ask(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
-            return replace(session.call(args, kwargs), check="diagnosis")
-
-        found = diagnose.diagnose(calls, self.staff.bank, self.staff.bounds, ask=ask)
+        found = diagnose.diagnose(calls, self.staff.bank, self.staff.bounds, ask=session.call)
         return [one for one in found if not _told(one, verdict)]
 
 

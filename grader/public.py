@@ -46,8 +46,7 @@ def check(root: Path, name: str, file: Path | None) -> bool:
     console.print(f"[bold]Public checks[/] of {escape(assignment.settings.title)} on {escape(str(path))}")
 
     def probe(session: Session) -> Verdict:
-        call = lambda args, kwargs: session.call(args, kwargs)  # noqa: E731
-        return contract.probe(session.loaded, call, assignment.settings.entry, None, (), {})
+        return contract.probe(session.loaded, session.call, assignment.settings.entry, None, (), {})
 
     def attempt(session: Session, verdict: Verdict) -> tuple[list[Checked], list[Call]]:
         return ([], []) if verdict.fatal else _run(assignment, session)
@@ -81,9 +80,7 @@ def _run(assignment: Assignment, session: Session) -> tuple[list[Checked], list[
     def work(checks: Checks) -> None:
         for one in checks.checks:
             if one.device != GPU:
-                made: list[Call] = []
-                done.append((one, checks.run(one, one.student(session, assignment.settings, made))))
-                calls.extend(made)
+                done.append((one, checks.run(one, one.student(session, assignment.settings, calls))))
 
     collect(assignment.public_checks, Checks(no_reference, work))
     return done, calls

@@ -104,7 +104,7 @@ class Student:
 
         All that was asked for is done together when the first answer is taken, which costs far less than one by one.
         """
-        return functools.partial(self._answer, self._asked(args, kwargs))
+        return functools.partial(self._answer, self._ask(args, kwargs))
 
     def each(self, cases: Mapping[str, tuple[Any, ...]]) -> Iterator[tuple[str, tuple[Any, ...], Callable[[], Any]]]:
         """For each case its words, its arguments, and its answer to be taken; asked for together (see `later`)."""
@@ -119,10 +119,10 @@ class Student:
         """
         args = tuple(_with_grad(item) for item in args)
         kwargs = {key: _with_grad(item) for key, item in kwargs.items()}
-        values = self._answer(self._asked(args, kwargs, cotangents))
+        values = self._answer(self._ask(args, kwargs, cotangents))
         return values, self.last.gradients or ()
 
-    def _asked(
+    def _ask(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], cotangents: tuple[Tensor, ...] | None = None
     ) -> _Pending:
         invocation = Invocation(args, kwargs, self._device, cotangents, self._watched)

@@ -12,6 +12,7 @@ from grader.call import Call, Failure, Invocation, Layout, Operators
 from grader.sandbox import wire
 
 Answer = tuple[dict[str, Any], list[Tensor], list[Layout]]
+"""A frame from the child, parsed and not yet understood: its message, its tensors and their layouts."""
 
 
 class _Request(wire.Packer):
@@ -33,7 +34,7 @@ class _Request(wire.Packer):
     def invocation(self, asked: Invocation, function: str) -> dict[str, Any]:
         self._own = []
         return {
-            "function": asked.function or function,
+            "function": function,
             "args": self.value(asked.args),
             "kwargs": self.value(asked.kwargs),
             "inputs": [self._sent[own] for own in self._own],
@@ -44,7 +45,7 @@ class _Request(wire.Packer):
 
 
 def request(asked: Sequence[Invocation], function: str) -> bytes:
-    """The frame that asks for these calls of `function`, in order, where an invocation names no other."""
+    """The frame that asks for these calls of `function`, in order. Raises Malformed when they can't be sent."""
     packer = _Request()
     return packer.frame({"calls": [packer.invocation(invocation, function) for invocation in asked]})
 

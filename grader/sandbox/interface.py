@@ -28,7 +28,10 @@ class Session(ABC):
 
     @abstractmethod
     def calls(self, asked: Sequence[Invocation]) -> list[Call]:
-        """Make these calls, in order. Each ends as it would have ended alone."""
+        """Make these calls, in order. Each ends as it would have ended alone.
+
+        Raises Malformed when the arguments of one can't be sent (see `wire`): sparse, say, or far too large.
+        """
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None, **options: Any) -> Call:
         """A single call; `options` are the other fields of an `Invocation`."""

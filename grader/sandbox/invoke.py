@@ -49,7 +49,7 @@ class Placement:
                 yield
 
 
-class Answer(wire.Packer):
+class _Reply(wire.Packer):
     """Packs what the student's function returned, wherever its tensors are."""
 
     def __init__(self, placement: Placement) -> None:
@@ -101,7 +101,7 @@ class Invoker:
             with torch.no_grad():
                 sent = zip(inputs, asked["inputs"], strict=True)
                 changed = [item if self._changed(item, tensors[number]) else None for item, number in sent]
-                return _packed(Answer(self.placement), output, changed, gradients, watch)
+                return _packed(_Reply(self.placement), output, changed, gradients, watch)
         except BaseException as error:
             return _failed(Failure("malformed", type(error).__name__, str(error)[:500]))
 
@@ -121,17 +121,17 @@ def _failed(failure: Failure) -> bytes:
 
 
 def _packed(
-    answer: Answer,
+    reply: _Reply,
     output: Any,
     changed: list[Tensor | None],
     gradients: list[Tensor | None] | None,
     watch: ops.Recorder | None,
 ) -> bytes:
-    packed = answer.value(output)
-    outputs = len(answer.headers)
+    packed = reply.value(output)
+    outputs = len(reply.headers)
 
     def numbers(tensors: list[Tensor | None]) -> list[int | None]:
-        return [None if tensor is None else answer.tensor(tensor) for tensor in tensors]
+        return [None if tensor is None else reply.tensor(tensor) for tensor in tensors]
 
     message = {
         "output": packed,
@@ -141,7 +141,7 @@ def _packed(
         "ops": watch and watch.ops,
         "largest": watch and watch.largest,
     }
-    return answer.frame(message)
+    return reply.frame(message)
 
 
 def _gradients(output: Any, inputs: list[Tensor], cotangents: list[Tensor]) -> list[Tensor | None]:
