@@ -125,8 +125,3 @@ def without_landlock() -> None:
     for name in ("landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self"):
         profile.add_rule(pyseccomp.ERRNO(errno.EPERM), name)
     profile.load()
-
-
-def readable_by_others(path: Path) -> bool:
-    """Whether every folder on the way to `path` lets other users through."""
-    return all(folder.stat().st_mode & 0o1 for folder in path.resolve().parents)

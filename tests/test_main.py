@@ -92,7 +92,7 @@ def test_a_reader_that_has_had_enough_ends_it_quietly(arguments: list[str]) -> N
     os.close(reader)
     done = subprocess.run([*COMMAND, *arguments], stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
     os.close(writer)
-    assert done.stderr == ""
+    assert (done.returncode, done.stderr) == (1, "")
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,8 +11,6 @@ from grader.marker import Marker
 from grader.public import check
 from grader.reporting import Circumstances
 from grader.results import Report
-from grader.sandbox import zygote
-from grader.sandbox.child import StudentProcess
 from grader.sandbox.confined import ConfinedSandbox
 from grader.sandbox.zygote import Zygote
 from grader.submission import SourceFile, Submission
@@ -97,14 +94,6 @@ for name, factor in {"double": 2}.items():
 ATTRIBUTE = "import sys\n\ndef twice(x):\n    return 2 * x\n\nsetattr(sys.modules[__name__], 'double', twice)\n"
 SIBLING = "import steps\n\ndef double(x):\n    return steps.KNOWN[0](x)\n"
 STEPS = "KNOWN = []\nkeep = KNOWN.append\n\n@keep\ndef twice(x):\n    return 2 * x\n"
-
-
-@pytest.fixture(scope="module")
-def root() -> Iterator[Zygote]:
-    body = StudentProcess(from_scratch=[], trains=False, accelerator_name="emulated")
-    started = zygote.start(body.warm, body)
-    yield started
-    started.close()
 
 
 def mark(root: Zygote, tmp_path: Path, text: str, **others: str) -> Report:
