@@ -186,6 +186,15 @@ def test_what_is_printed_around_a_death_is_heard_once(root: Zygote) -> None:
     assert session.output.split() == ["size", "1", "size", "2", "size", "3", "size", "4"]
 
 
+def test_answers_may_not_fill_the_markers_memory(root: Zygote) -> None:
+    """What the marker has to keep is bounded for the submission as a whole, and a small answer still fits."""
+    limits = msgspec.structs.replace(SETTINGS.limits, call_seconds=5, memory_mb=128)
+    session = opened(root, "import torch\ndef f(x):\n    return torch.zeros(len(x) << 18)\n", limits)
+    calls = together(session, 30, 30, 30, 30, 31, 1)  # so many MB
+    session.close()
+    assert [call.failure and call.failure.kind for call in calls] == [None, None, None, None, "memory", None]
+
+
 @pytest.mark.slow
 def test_more_than_fits_into_one_request_or_one_reply_is_still_answered(root: Zygote) -> None:
     """Big tensors, and many of them, are sent apart when they are too much together."""

@@ -55,6 +55,8 @@ class ConfinedSession(Session):
         self.whole = whole
         self.limits = sandbox.settings.limits
         self.spent = 0.0
+        self.room = self.limits.memory_mb << 20
+        """Bytes that further answers may take: the marker keeps them all until the submission is marked."""
         self.printed = Printed(KEPT_OUTPUT)
         self.folder: Path | None = None
         self.process: Process | None = None
@@ -115,11 +117,12 @@ class ConfinedSession(Session):
         return self._exchange(frame, self.limits.call_seconds, replies)
 
     def _exchange(self, frame: bytes, seconds: float, replies: int) -> Exchanged:
-        """Ask the process, on the submission's account of time."""
+        """Ask the process, on the submission's account of time and memory."""
         assert self.process is not None
         left = self.limits.total_seconds - self.spent
-        got, failure = self.process.exchange(frame, seconds, replies=replies, left=left)
+        got, failure = self.process.exchange(frame, seconds, replies=replies, left=left, room=self.room)
         self.spent += self.process.spent
+        self.room -= self.process.received
         if failure is not None:
             self._buried()
         return got, failure

@@ -26,6 +26,10 @@ GRACE_SECONDS = 0.5
 KILLED = "SIGKILL"
 
 
+class _NoRoom(Exception):
+    """A reply is larger than what may still be kept."""
+
+
 class Printed:
     """What a submission prints, over all of its processes: the first of it is kept."""
 
@@ -51,6 +55,8 @@ class Process:
         """Bytes printed since the last reply."""
         self.spent = 0.0
         """Seconds that the last exchange took, by the clock that stands still in a queue."""
+        self.received = 0
+        """Bytes of the last exchange's replies."""
         self.unread = bytearray()
         """What came over the channel and is no whole reply yet, or one that nobody has asked for yet."""
         self.ended = False
@@ -72,23 +78,24 @@ class Process:
         self.layers = tuple(str(layer) for layer in message["ready"])
 
     def exchange(
-        self, frame: bytes, seconds: float, *, replies: int = 1, left: float = math.inf
+        self, frame: bytes, seconds: float, *, replies: int = 1, left: float = math.inf, room: float = math.inf
     ) -> tuple[list[calls.Answer], Failure | None]:
-        """Send `frame` and read so many replies, each within `seconds` of the last, all within `left`; drain what is
-        printed. The replies that came, and what the next one failed of: after that the process is gone.
+        """Send `frame` and read so many replies, each within `seconds` of the last, all within `left` seconds and
+        `room` bytes; drain what is printed. The replies that came, and what the next one failed of: after that the
+        process is gone.
 
         Time that it stood in line for a processor does not count.
         """
         got: list[calls.Answer] = []
-        self.spent = self.flood = 0
+        self.spent = self.flood = self.received = 0
         self.clock.start()
-        failure = self._exchanged(frame, seconds, got, replies, left)
+        failure = self._exchanged(frame, seconds, got, replies, left, room)
         if not self.ended:
             self._lap()
         return got, failure
 
     def _exchanged(
-        self, frame: bytes, seconds: float, got: list[calls.Answer], replies: int, left: float
+        self, frame: bytes, seconds: float, got: list[calls.Answer], replies: int, left: float, room: float
     ) -> Failure | None:
         pending = memoryview(frame)
         allowed = min(seconds, left)
@@ -97,7 +104,7 @@ class Process:
             while pending or len(got) < replies:
                 if pending:
                     pending = self._send(pending)
-                if self._parsed(got, replies):
+                if self._parsed(got, replies, room):
                     self._lap()
                     allowed = min(seconds, left - self.spent)
                     deadline = time.monotonic() + allowed
@@ -117,17 +124,22 @@ class Process:
                     self._receive()
         except wire.Malformed as error:
             return self.end(Failure("malformed", "", str(error)[:500]))
+        except _NoRoom:
+            return self.end(Failure("memory", "answers", ""))
         except (EOFError, OSError):
             return self.end(None if _gone(self.pid) else Failure("closed", "", "closed its channel and went on"))
         return None
 
-    def _parsed(self, got: list[calls.Answer], replies: int) -> bool:
+    def _parsed(self, got: list[calls.Answer], replies: int, room: float) -> bool:
         """Move whole replies to `got`, as many as are asked for. What is over stays: a child that sends more than it
         is asked for hears its own surplus as the next answer, at whatever moment each of them arrived."""
         before = len(got)
         while len(got) < replies and (size := wire.whole(self.unread)):
-            got.append(wire.parse(self.unread[:size]))
-            del self.unread[:size]
+            if self.received + size > room:
+                raise _NoRoom
+            self.received += size
+            got.append(wire.parse(self.unread if size == len(self.unread) else self.unread[:size]))
+            self.unread = self.unread[size:]
         return len(got) > before
 
     def _receive(self) -> None:
