@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import multiprocessing
+import time
 from pathlib import Path
 
 import pytest
@@ -12,11 +14,11 @@ from rich.console import Console
 
 from grader import staff
 from grader.assignment import Assignment, load
-from grader.auditing.audit import Audit, audit, faults, read_listed
+from grader.auditing.audit import Audit, _in_forks, audit, faults, read_listed
 from grader.auditing.audit_report import page, show, summary
 from grader.auditing.candidates import limited, singles
 from grader.auditing.mutants import mutants
-from grader.auditing.trials import CheckInfo, Outcome, Trials
+from grader.auditing.trials import CheckInfo, Outcome, Share, Trials
 from grader.errors import AssignmentError
 from grader.sandbox import accelerator
 
@@ -187,3 +189,17 @@ def test_attention_pays_right_work_and_nothing_else() -> None:
     assert marks["one head at a time"] == 100 - points["no_loops"]
     assert marks["the starter"] == marks["mean of values"] == 0
     assert 0 < marks["no mask at all"] < 50
+
+
+def test_an_audit_that_breaks_leaves_no_process_behind() -> None:
+    """When one process of the audit fails, the command ends, and so do the others."""
+
+    def share(number: int) -> Share:
+        if number == 0:
+            raise AssignmentError("broken")
+        time.sleep(60)
+        raise AssertionError
+
+    with pytest.raises(AssignmentError):
+        _in_forks(share, 2)
+    assert multiprocessing.active_children() == []

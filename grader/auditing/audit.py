@@ -185,14 +185,19 @@ def _in_forks(share: Callable[[int], Share], count: int) -> list[Share]:
         worker.start()
         sender.close()
         running.append((receiver, worker))
-    shares = []
-    for receiver, worker in running:
-        try:
-            got = receiver.recv()
-        except EOFError:
-            raise GraderFault("A process of the audit died before it could report.") from None
-        worker.join()
-        if isinstance(got, BaseException):
-            raise got
-        shares.append(got)
-    return shares
+    try:
+        return [_received(receiver) for receiver, _ in running]
+    finally:
+        for _, worker in running:  # where one failed, the others would go on after this process has ended
+            worker.terminate()
+            worker.join()
+
+
+def _received(receiver: Connection) -> Share:
+    try:
+        got: Share | BaseException = receiver.recv()
+    except EOFError:
+        raise GraderFault("A process of the audit died before it could report.") from None
+    if isinstance(got, BaseException):
+        raise got
+    return got
