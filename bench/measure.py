@@ -50,6 +50,15 @@ def cost(command: Sequence[str], *, repeats: int = 1, core: int | None = None) -
     return Cost(median(one.cpu for one in costs), median(one.wall for one in costs))
 
 
+def cpu_seconds(pid: int) -> float:
+    """User and system time of a living process and of its children that have ended; 0 when it is gone."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return sum(int(field) for field in fields[11:15]) / os.sysconf("SC_CLK_TCK")
+
+
 def copies(folder: Path, source: str, count: int) -> None:
     """`count` submissions of the same code, each with a comment of its own, so that each has its own digest."""
     for number in range(count):

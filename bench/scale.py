@@ -17,11 +17,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench.disturb import descendants, everything
-from bench.measure import GRADER, ROOT, copies, machine, right_answer, say
+from bench.disturb import everything
+from bench.measure import GRADER, ROOT, copies, cpu_seconds, machine, right_answer, say
+from grader.places.processes import descendants
 
 KILLS = 10
-TICK = os.sysconf("SC_CLK_TCK")
 
 
 def main(names: list[str] | None = None) -> None:
@@ -133,15 +133,6 @@ def finished(out: Path) -> int:
     """How many results are there."""
     folder = out / "results"
     return sum(not path.name.startswith(".") for path in folder.iterdir()) if folder.is_dir() else 0
-
-
-def cpu_seconds(pid: int) -> float:
-    """User and system time of the process and of its children that have ended."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-    except OSError:
-        return 0.0
-    return sum(int(field) for field in fields[11:15]) / TICK
 
 
 def resident_mb(pid: int) -> float:

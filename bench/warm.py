@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -10,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.measure import ROOT, copies, cost, grade, machine, right_answer, say
+from bench.measure import ROOT, copies, cost, cpu_seconds, grade, machine, right_answer, say
 from grader import assignment as assignments
 from grader import staff
 from grader.batch import MANY
@@ -27,7 +26,6 @@ from grader.sandbox.zygote import Zygote
 from grader.submission import SourceFile, Submission
 
 COUNT = 40
-TICK = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
@@ -123,16 +121,10 @@ def measure_parts() -> Parts:
 def per_submission(body: Callable[[], None], zygote: Zygote) -> float:
     """CPU ms of one `body()`, in this process, the zygote and its children."""
     body()
-    before, ours = ticks(zygote.pid), time.process_time()
+    before, ours = cpu_seconds(zygote.pid), time.process_time()
     for _ in range(COUNT):
         body()
-    return (time.process_time() - ours + (ticks(zygote.pid) - before) / TICK) / COUNT * 1e3
-
-
-def ticks(pid: int) -> int:
-    """User and system time of the process and of its children that have ended."""
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-    return sum(int(field) for field in fields[11:15])
+    return (time.process_time() - ours + cpu_seconds(zygote.pid) - before) / COUNT * 1e3
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from grader.compare import Change, Comparison, by_title, compare, note
 from grader.pages.render import content_security_policy, environment, read_source, template_error
-from grader.pages.summary import number
+from grader.pages.summary import number, signed
 from grader.pages.words import Words, load_words, with_built_in
 from grader.results import Person
 from grader.run_directory import RunDirectory, write
@@ -117,10 +117,6 @@ def check_words(one: Change, most: int = 1000) -> str:
     words = [f"{check.id} {number(check.points_before)} → {number(check.points_after)}" for check in one.checks[:most]]
     more = len(one.checks) - most
     return ", ".join(words) + (f" and {more} more" if more > 0 else "")
-
-
-def signed(points: float) -> str:
-    return ("+" if points > 0 else "−" if points < 0 else "") + number(abs(points))
 
 
 def _print(console: Console, found: Comparison) -> None:

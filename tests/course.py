@@ -6,6 +6,7 @@ from pathlib import Path
 
 from grader import assignment as assignments
 from grader.assignment import Assignment
+from grader.reporting import Circumstances
 
 SETTINGS = """
 title = "Twice a tensor"
@@ -65,6 +66,7 @@ def test_sizes(student):
 '''
 
 RIGHT = "def double(x):\n    return x + x\n"
+CIRCUMSTANCES = Circumstances(secret=b"a secret of the course", level="A", device="emulated")
 
 
 def make(

@@ -10,7 +10,7 @@ import pytest
 
 from grader.errors import UsageError
 from grader.places import bundle
-from tests.full_disk import full_disk
+from tests.disks import full_disk
 
 FILES = {"run.sh": b"#!/bin/sh\n", "grader/large.py": bytes(range(256)) * 64}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import errno
 import json
 import os
 import subprocess
@@ -16,6 +15,7 @@ from grader.__main__ import main
 from grader.results import encode
 from grader.run_directory import RunDirectory, write
 from tests import course, reports
+from tests.disks import failing_disk
 
 
 def grader(*arguments: object, root: Path | None = None, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -270,15 +270,8 @@ def test_a_failing_disk_costs_nobody_a_mark_and_is_exit_status_2(
         (tmp_path / "work" / name).mkdir(parents=True)
         (tmp_path / "work" / name / "double.py").write_text(course.RIGHT)
     file = tmp_path / "work" / "ada" / "double.py"
-    broken, pread = file.stat().st_ino, os.pread
-
-    def failing(descriptor: int, count: int, place: int) -> bytes:
-        if os.fstat(descriptor).st_ino == broken:
-            raise OSError(errno.EIO, "Input/output error")
-        return pread(descriptor, count, place)
-
-    monkeypatch.setattr(os, "pread", failing)
-    assert here(monkeypatch, tmp_path, "grade", "double", "work", "--out", "run") == 2
+    with failing_disk(file):
+        assert here(monkeypatch, tmp_path, "grade", "double", "work", "--out", "run") == 2
     told = capsys.readouterr()
     assert f"{file} can't be read (Input/output error)" in told.err
     assert "1 submissions graded" in told.out

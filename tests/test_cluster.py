@@ -17,11 +17,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from bench.disturb import descendants, everything
+from bench.disturb import everything
 from grader import assignment as assignments
 from grader.cluster import parcel
 from grader.cluster.parcel import File, Package, Ready, Terms
 from grader.errors import GraderFault, UsageError
+from grader.places.processes import descendants
 from grader.pool import Channel
 from grader.rules.policy import Policy
 from tests import class_runs, course

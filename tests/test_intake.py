@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import tempfile
 from pathlib import Path
@@ -16,6 +15,7 @@ from grader.errors import IntakeError, ReadError, UsageError
 from grader.intake import Intake, reading, scan, tars
 from grader.intake.tree import Unreadable
 from grader.intake.wanted import MEGABYTE, Wanted
+from tests.disks import failing_disk
 from tests.handed_in import CODE, NOTEBOOK, Tree, locked, tarred, unfold, zipped
 from tests.intake_cases import CASES, PY, Case
 
@@ -252,25 +252,17 @@ def test_what_the_machine_may_not_read_is_no_zero(closed: str) -> None:
 
 
 @pytest.mark.parametrize("wrapped", [False, True], ids=["a file", "a zip"])
-def test_a_failing_disk_is_no_damaged_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, wrapped: bool) -> None:
+def test_a_failing_disk_is_no_damaged_file(tmp_path: Path, *, wrapped: bool) -> None:
     """An error of the disk in the middle of a file is told as the disk's, with the path; the others are read."""
     name = "hw.zip" if wrapped else PY
     ada: bytes | Tree = {PY: CODE} if wrapped else CODE
     root = unfold({f"ada/{name}": ada, f"bob/{PY}": CODE}, tmp_path / "class")
-    broken = (root / "ada" / name).stat().st_ino
-    pread = os.pread
-
-    def failing(descriptor: int, count: int, place: int) -> bytes:
-        if os.fstat(descriptor).st_ino == broken:
-            raise OSError(errno.EIO, "Input/output error")
-        return pread(descriptor, count, place)
-
-    monkeypatch.setattr(os, "pread", failing)
-    intake = scan([root], SETTINGS)
-    with pytest.raises(ReadError, match=r"Input/output error.*the disk .*has failed") as caught:
-        intake.read(intake.entries[0])
+    with failing_disk(root / "ada" / name):
+        intake = scan([root], SETTINGS)
+        with pytest.raises(ReadError, match=r"Input/output error.*the disk .*has failed") as caught:
+            intake.read(intake.entries[0])
+        assert not intake.read(intake.entries[1]).problem
     assert str(root / "ada" / name) in str(caught.value)
-    assert not intake.read(intake.entries[1]).problem
 
 
 def test_large_notebook_is_read(tmp_path: Path) -> None:

@@ -24,14 +24,12 @@ from grader.student import fits
 from grader.submission import SourceFile, Submission
 from tests import course
 
-CIRCUMSTANCES = Circumstances(secret=b"a secret of the course", level="A", device="emulated")
-
 
 def mark(
     tmp_path: Path,
     function: Callable[..., Any],
     *,
-    circumstances: Circumstances = CIRCUMSTANCES,
+    circumstances: Circumstances = course.CIRCUMSTANCES,
     text: str = course.RIGHT,
     **parts: str,
 ) -> Report:
@@ -142,7 +140,7 @@ def test_the_same_work_gets_the_same_report(tmp_path: Path) -> None:
     for order in (work, work[::-1]):
         reports: list[Report] = []
         wrong = FakeSandbox(lambda x: x * 2.001)
-        Marker(assignment, loaded, wrong, CIRCUMSTANCES).run(order, reports.append)
+        Marker(assignment, loaded, wrong, course.CIRCUMSTANCES).run(order, reports.append)
         seen.append({report.submission.id: [check.message for check in report.checks] for report in reports})
     assert seen[0] == seen[1]
     assert len({tuple(messages) for messages in seen[0].values()}) == 3, "each submission has inputs of its own"
@@ -210,7 +208,7 @@ def test_many_failing_cases_are_counted_and_a_symbol_keeps_its_letter(tmp_path: 
 def test_a_hint_that_guesses_goes_where_the_cause_is_known(tmp_path: Path) -> None:
     """The check's own hint is about some other cause; a hint of the failure itself stays, as does one about a side
     effect, which a diagnosis of numbers does not explain."""
-    reporter = Reporter(course.make(tmp_path), "", CIRCUMSTANCES)
+    reporter = Reporter(course.make(tmp_path), "", course.CIRCUMSTANCES)
     picture = [reports.weights_picture()]
     results = [
         reports.check(0, passed=False, hint="guess", pictures=picture),

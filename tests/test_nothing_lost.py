@@ -27,7 +27,7 @@ from grader.run_directory import RunDirectory, write
 from grader.sandbox import leftovers
 from tests import class_runs, course
 from tests.class_runs import grade, handed_in
-from tests.full_disk import full_disk
+from tests.disks import full_disk
 
 COUNT = 6
 

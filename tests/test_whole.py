@@ -9,7 +9,6 @@ import pytest
 from grader import staff
 from grader.marker import Marker
 from grader.public import check
-from grader.reporting import Circumstances
 from grader.results import Report
 from grader.sandbox.confined import ConfinedSandbox
 from grader.sandbox.zygote import Zygote
@@ -102,8 +101,9 @@ def mark(root: Zygote, tmp_path: Path, text: str, **others: str) -> Report:
     files = [SourceFile("double.py", text.encode())]
     files += [SourceFile(f"{name}.py", body.encode()) for name, body in others.items()]
     reports: list[Report] = []
-    circumstances = Circumstances(secret=b"a secret of the course", level="A", device="emulated")
-    marker = Marker(assignment, staff.load(assignment), ConfinedSandbox(root, assignment.settings), circumstances)
+    marker = Marker(
+        assignment, staff.load(assignment), ConfinedSandbox(root, assignment.settings), course.CIRCUMSTANCES
+    )
     marker.run([Submission(id="ada", files=files)], reports.append)
     return reports[0]
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from grader.places.processes import descendants
 from tests import course
 
 SECRET = "a-course-secret-that-no-student-may-see"
@@ -29,12 +30,6 @@ def children(pid: int) -> list[int]:
     with contextlib.suppress(OSError):
         return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     return []
-
-
-def descendants(pid: int) -> Iterator[int]:
-    for child in children(pid):
-        yield child
-        yield from descendants(child)
 
 
 def memory(pid: int) -> Iterator[bytes]:

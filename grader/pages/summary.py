@@ -71,6 +71,11 @@ def number(value: float) -> str:
     return "0" if text == "-0" else text
 
 
+def signed(points: float) -> str:
+    """A change of points: +2, −0.5, 0."""
+    return ("+" if points > 0 else "−" if points < 0 else "") + number(abs(points))
+
+
 def summary(report: Report, words: Words, *, audience: Audience = "student", phase: Phase = "published") -> Summary:
     """The top of the report for this reader. Checks that the reader may not see yet are never mentioned."""
     checks = [check for check in report.checks if is_shown(check, audience, phase)]

@@ -20,7 +20,7 @@ from grader.pages.check_view import (
     place_words,
 )
 from grader.pages.excerpt import Block, Code
-from grader.pages.summary import Audience, Phase, State, is_shown, number, summary
+from grader.pages.summary import Audience, Phase, State, is_shown, number, signed, summary
 from grader.pages.words import Words
 from grader.results import CheckResult, Report
 from grader.text import clean
@@ -158,7 +158,7 @@ def view(report: Report, words: Words, *, audience: Audience, phase: Phase) -> R
         passed_fold=count_words(words, "passed_fold", len(passed)),
         conventions=[] if top.fix_text == clean(" ".join(conventions), LIMIT) else conventions,
         changes=[
-            Change(words[f"adjustment_{change.kind}"], _signed(change.points), clean(change.reason, LIMIT))
+            Change(words[f"adjustment_{change.kind}"], signed(change.points), clean(change.reason, LIMIT))
             for change in report.adjustments
         ],
         sum_checks=number(sum(check.score for check in report.checks)),
@@ -182,10 +182,6 @@ def time_words(moment: str) -> str:
     day, _, clock = clean(moment, 40).partition("T")
     offset = "UTC" if clock.endswith("Z") else clock[-6:] if clock[-6:-5] in {"+", "-"} else ""
     return f"{day} {clock[:5]}{f' ({offset})' if offset else ''}" if clock else day
-
-
-def _signed(points: float) -> str:
-    return ("+" if points > 0 else "−" if points < 0 else "") + number(abs(points))
 
 
 def _top(report: Report, shown: list[CheckResult], words: Words, audience: Audience, phase: Phase) -> Top:
