@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from grader import checks, expect
 from grader.assignment import Late, Limits, Settings
 from grader.cli import cli
 from grader.entry import Entry
+from grader.student import Student
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("*.md")])
@@ -47,10 +49,20 @@ def test_every_setting_is_documented(struct: type[msgspec.Struct]) -> None:
 def test_every_expectation_is_documented() -> None:
     """writing-checks shows each function of `expect` that a check may call, and each public name of `checks`."""
     authors = (ROOT / "docs" / "writing-checks.md").read_text(encoding="utf-8")
-    names = ("true", "shape", "dtype", "close", "zero", "equal", "unchanged", "stays_on_device", "case")
+    names = ("true", "shape", "dtype", "real", "close", "zero", "equal", "unchanged", "stays_on_device", "case")
     assert all(callable(getattr(expect, name)) for name in names)
     assert [name for name in names if f"expect.{name}" not in authors] == []
     assert [name for name in checks.__all__ if name not in authors] == []
+
+
+def test_every_way_to_ask_is_documented() -> None:
+    """writing-checks shows what a check can do with `student`, and every setting of `@points`."""
+    authors = (ROOT / "docs" / "writing-checks.md").read_text(encoding="utf-8")
+    ways = [name for name in vars(Student) if not name.startswith("_") and name != "asked"]  # that is the grader's own
+    settings = [name for name in inspect.signature(checks.points).parameters if name != "worth"]
+    assert {"later", "last"} <= set(ways)
+    assert [name for name in ways if f"student.{name}" not in authors] == []
+    assert [name for name in settings if not re.search(rf"`{name}`|\b{name}=", authors)] == []
 
 
 def test_the_public_names_of_checks_stay() -> None:
