@@ -4,6 +4,7 @@ that touches `solutions/`."""
 from __future__ import annotations
 
 import contextlib
+import gc
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,6 +47,7 @@ class Service:
             renderer = Renderer(self.template_dirs)
             sandbox = ConfinedSandbox(zygote, self.assignment.settings, gpu=self.real_device)
             marker = Marker(self.assignment, staff.load(self.assignment), sandbox, self.circumstances)
+            gc.freeze()  # a full collection walks all of torch, a tenth of a second for whoever's turn it is
             marker.run(inbox, lambda report: inbox.answer(self.answer(report, renderer)))
         except SandboxError:
             raise  # main sees this marker die, starts another, and tries the submission again
