@@ -24,9 +24,11 @@ from grader.sandbox.interface import Session
 class Adapter(Protocol):
     """Translates a recognised convention of the student's into the assignment's."""
 
-    def arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]: ...
+    def arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The assignment's arguments as the student's function takes them."""
 
-    def result(self, output: Any) -> Any: ...
+    def result(self, output: Any) -> Any:
+        """What the student's function returned, in the form that the assignment promises."""
 
 
 @dataclass

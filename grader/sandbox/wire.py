@@ -52,6 +52,8 @@ class Malformed(Exception):
 
 
 class TensorHeader(msgspec.Struct, array_like=True, frozen=True, forbid_unknown_fields=True):
+    """What a frame says of one tensor: its bytes stand in the payload, contiguous, whatever strides it has."""
+
     dtype: str
     shape: tuple[int, ...]
     strides: tuple[int, ...]
@@ -64,6 +66,8 @@ class TensorHeader(msgspec.Struct, array_like=True, frozen=True, forbid_unknown_
 
 
 class Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The JSON part of a frame. The tensors stand in the order of their bytes."""
+
     message: dict[str, Any]
     tensors: tuple[TensorHeader, ...]
 

@@ -30,6 +30,8 @@ CLOSED = "The process that starts sandboxes has ended unexpectedly."
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """What its owner asks of a zygote."""
+
     action: str
     """"student", "zygote", "reap" or "settle"."""
     pid: int = 0
@@ -37,7 +39,10 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
+    """What a zygote has done; signal and exit status are those of a child that was reaped."""
+
     pid: int
+    """The child's; a zygote's own where it forked and reaped nothing."""
     signal: int = 0
     exit: int = 0
 
