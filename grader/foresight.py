@@ -96,15 +96,16 @@ class _Foreseen(Session):
 
     def _known(self, asked: Invocation) -> Call | None:
         """The answer to exactly this call, once. None when it was not foreseen: all that was is made by then."""
-        for number in itertools.count():
-            while number == len(self._made):
-                if not self._foreseen:
-                    return None
+        number = 0
+        while number < len(self._made) or self._foreseen:
+            if number == len(self._made):
                 self._make(self._foreseen.popleft())
+                continue
             invocation, call = self._made[number]
             if _same(asked, invocation):
                 del self._made[number]
                 return call
+            number += 1
         return None
 
     def _make(self, asked: Sequence[Invocation]) -> None:
