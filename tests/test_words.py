@@ -52,9 +52,5 @@ def test_every_word_is_used_and_every_used_word_exists() -> None:
     sources = [*(root / "grader").glob("**/*.py"), *BUILT_IN.glob("*.j2"), *BUILT_IN.glob("*.js")]
     used = {word for path in sources for word in re.findall(r"\w+", path.read_text())}
     built = r"status_\w+|visibility_\w+|adjustment_\w+|state_\w+"  # completed from the data
-    unused = [
-        key
-        for key in load_words()
-        if not re.fullmatch(built, key) and re.sub("^js_|_one$", "", key) not in used
-    ]
+    unused = [key for key in load_words() if not re.fullmatch(built, key) and re.sub("^js_|_one$", "", key) not in used]
     assert unused == []
