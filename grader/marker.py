@@ -13,6 +13,7 @@ import msgspec
 import torch
 
 from grader import agreement, opening, secret, staff_flags
+from grader.answers import fits
 from grader.assignment import Assignment
 from grader.call import Call
 from grader.collect import Checks, collect
@@ -26,7 +27,7 @@ from grader.reporting import Circumstances, Reporter
 from grader.results import CheckResult, DiagnosisResult, Flag, Report
 from grader.sandbox.interface import Sandbox, Session
 from grader.staff import Staff
-from grader.student import Student, fits
+from grader.student import Student
 from grader.submission import Submission
 
 NO_DEVICE = "This check needs an accelerator, and the run was told to use the CPU only."

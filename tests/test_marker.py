@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from grader import staff
+from grader.answers import fits
 from grader.collected import Check
 from grader.diagnosis.contract import Verdict
 from grader.errors import AssignmentError
@@ -20,7 +21,6 @@ from grader.pages.render import Renderer
 from grader.reporting import Circumstances, Reporter
 from grader.results import DiagnosisResult, Report
 from grader.sandbox.fake import FakeSandbox
-from grader.student import fits
 from grader.submission import SourceFile, Submission
 from tests import course
 

@@ -14,12 +14,13 @@ import torch
 from torch import Tensor
 
 from grader import assignment
+from grader.answers import where
 from grader.call import Call
 from grader.diagnosis import crashes, forms, signature
 from grader.entry import Entry, Found, Loaded
 from grader.misconception import Convention, Inputs, fresh
 from grader.results import Place
-from grader.student import Adapter, where
+from grader.student import Adapter
 
 Calling = Callable[[tuple[Any, ...], dict[str, Any]], Call]
 Reference = Callable[..., Any]
@@ -79,7 +80,7 @@ def probe(
     if loaded.entry is None:
         return Verdict(signature.missing(loaded, entry), signature.first_place(loaded), fatal=True)
     if loaded.entry.stub:
-        words = f"{entry.function}() is not written yet: its body does nothing. Replace it with your solution."
+        words = f"{entry.function}() is not written yet. Replace what is in its body with your solution."
         return Verdict(words, loaded.entry.place, fatal=True)
     if loaded.entry.kind == "class":
         return Verdict(signature.not_a_function(loaded.entry, entry), loaded.entry.place, fatal=True)

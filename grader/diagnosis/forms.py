@@ -8,8 +8,8 @@ from typing import Any, Literal, get_args
 
 from torch import Tensor
 
+from grader.answers import form as in_words
 from grader.call import Foreign
-from grader.student import form as in_words
 
 FormId = Literal["dict", "fewer_values", "lone_value", "more_values", "ndarray", "none", "other_form", "swapped"]
 IDS: frozenset[str] = frozenset(get_args(FormId))

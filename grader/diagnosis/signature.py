@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from grader.answers import where
 from grader.entry import Entry, Found, Loaded
 from grader.results import Place
-from grader.student import where
 
 
 def missing(loaded: Loaded, entry: Entry) -> str:

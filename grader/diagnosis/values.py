@@ -77,12 +77,14 @@ class Values:
         """What is computed meanwhile for further sets is not kept, and so need not be compared."""
         self.share()
         rows, made, self._comparing = self._common.copy(), self._made.copy(), False
-        yield
-        self._comparing = True
-        self._common.clear()
-        self._common.update(rows)
-        self._made.clear()
-        self._made.update(made)
+        try:
+            yield
+        finally:
+            self._comparing = True
+            self._common.clear()
+            self._common.update(rows)
+            self._made.clear()
+            self._made.update(made)
 
     def node(self, name: str, chosen: int) -> Node:
         """The value of step `name` under the set."""
