@@ -52,7 +52,8 @@ def cli(context: click.Context, root: Path) -> None:
     "source",
     default="auto",
     show_default=True,
-    help="Where the submissions come from, if it can't be told from what is inside.",
+    help="Where the submissions come from, if it can't be told from what is inside: moodle, canvas, folders, ... (all "
+    "are in docs/running-a-course.md).",
 )
 @click.option("--roster", type=PATHS, default=None, help="CSV with id, name, email, section.")
 @click.option(
@@ -88,7 +89,7 @@ def grade(root: Path, /, **options: Any) -> None:
 @cli.command()
 @click.argument("assignment")
 @click.argument("file", required=False, type=PATHS)
-@click.option("--strict", is_flag=True, help="Exit status 1 when a public check does not pass.  [default: 0]")
+@click.option("--strict", is_flag=True, help="Exit status 1 when a public check does not pass; without it 0.")
 @click.pass_obj
 def check(root: Path, assignment: str, file: Path | None, *, strict: bool) -> None:
     """Run the public checks on your own machine. They are not the mark."""
@@ -101,7 +102,14 @@ def check(root: Path, assignment: str, file: Path | None, *, strict: bool) -> No
 
 @cli.command()
 @click.argument("run", type=PATHS)
-@click.option("--for", "audience", type=click.Choice(["students", "staff"]), default="students", show_default=True)
+@click.option(
+    "--for",
+    "audience",
+    type=click.Choice(["students", "staff"]),
+    default="students",
+    show_default=True,
+    help="Whose pages: for staff, RUN/staff.html and RUN/staff/, with flags, tracebacks and evidence.",
+)
 @click.option(
     "--phase",
     type=click.Choice(["before_due", "after_due", "published"]),
@@ -211,7 +219,13 @@ def doctor(root: Path, /, matrix: bool) -> None:
 @click.option(
     "--feedback/--no-feedback", default=True, show_default=True, help="Fill a feedback column if there is one."
 )
-@click.option("--phase", type=click.Choice(["before_due", "after_due", "published"]), default="published")
+@click.option(
+    "--phase",
+    type=click.Choice(["before_due", "after_due", "published"]),
+    default="published",
+    show_default=True,
+    help="Decides which checks the feedback may mention.",
+)
 def export(run: Path, kind: Any, **options: Any) -> None:
     """Write the grades of a run as a sheet, or into a downloaded one."""
     from grader.sheets.export import Manner

@@ -102,10 +102,11 @@ def grade(
             + "; ".join(
                 [
                     *outcome.faults,
-                    *(f"{one.submission} (a check broke; see its result)" for one in broken),
+                    *(f"{one.submission} (a check broke)" for one in broken),
                     *outcome.unread,
                 ][:10]
             )
+            + (f"\nTo see how checks broke: grader feedback {place.path} --for staff" if broken else "")
         )
     if outcome.unread:
         raise ReadError(

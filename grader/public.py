@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
+from rich.padding import Padding
 
 from grader import assignment as assignments
 from grader import opening
@@ -26,6 +27,9 @@ from grader.submission import SourceFile
 
 Checked = tuple[Check, Ending]
 MARKS = {"passed": "[green]passed[/]", "failed": "[red]not yet[/]", "skipped": "skipped", "error": "[red]error[/]"}
+AS_ABOVE = "The same error as above."
+INDENT = 11
+"""Columns before what is said about a check: it stands below the title."""
 
 
 def check(root: Path, name: str, file: Path | None) -> bool:
@@ -55,8 +59,9 @@ def check(root: Path, name: str, file: Path | None) -> bool:
         verdict, done = work.verdict, work.found
     if verdict.words:
         console.print(escape(verdict.words))
+    told: set[str] = set()
     for one, ending in done:
-        _print(console, one.title, ending, one.hint)
+        _print(console, one.title, ending, one.hint, told)
     passed = sum(ending.status == "passed" for _, ending in done)
     if not verdict.fatal:
         console.print(f"{passed} of {len(done)} public checks passed.")
@@ -86,16 +91,18 @@ def _run(assignment: Assignment, session: Session) -> tuple[list[Checked], list[
     return done, calls
 
 
-def _print(console: Console, title: str, ending: Ending, hint: str) -> None:
+def _print(console: Console, title: str, ending: Ending, hint: str, told: set[str]) -> None:
+    """One check: its title, and below it what is not right. An error message that is `told` already is not repeated."""
     console.print(f"  {MARKS[ending.status]}  {escape(title)}")
-    if ending.failure is not None:
+    if ending.failure is None:
+        lines = [ending.detail]
+    else:
+        detail = ending.failure.detail
         case = f"{ending.failure.case}: " if ending.failure.case else ""
-        console.print(f"           {escape(case + ending.failure.message)}")
-        for extra in (ending.failure.hint or hint, ending.failure.detail):
-            if extra:
-                console.print(f"           {escape(extra)}")
-    elif ending.detail:
-        console.print(f"           {escape(ending.detail)}")
+        lines = [case + ending.failure.message, ending.failure.hint or hint, AS_ABOVE if detail in told else detail]
+        told.update([detail] if detail else [])
+    for line in filter(None, lines):
+        console.print(Padding(escape(line), (0, 0, 0, INDENT), expand=False))
 
 
 def _starter(assignment: Assignment) -> Path:

@@ -82,6 +82,8 @@ def _module(assignment: Assignment, name: str) -> ModuleType | None:
         return None
     try:
         return importlib.import_module(name)
+    except AssignmentError as error:
+        raise AssignmentError(f"{path}: {error}") from error
     except (Exception, SystemExit) as error:
         raise AssignmentError(f"{path} can't be imported: {type(error).__name__}: {error}.") from error
 

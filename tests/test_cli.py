@@ -220,6 +220,26 @@ def test_public_checks_never_pass_for_the_mark(
     assert here(monkeypatch, tmp_path, "check", "double", "mine.py", "--strict") == 1
 
 
+def test_public_checks_tell_the_same_error_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One mistake that stops every check is shown with its line once; a long line stays below its title."""
+    course.make(tmp_path)
+    public = tmp_path / "assignments" / "double" / "test_double.py"
+    text = public.read_text()
+    public.write_text(text + text[text.index("@points") :].replace("def test_", "def test_again_"))
+    (tmp_path / "mine.py").write_text("def double(x):\n    return x * unknown\n")
+    monkeypatch.setenv("COLUMNS", "60")
+    assert here(monkeypatch, tmp_path, "check", "double", "mine.py") == 0
+    shown = capsys.readouterr().out
+    assert shown.count("NameError: name 'unknown' is not defined") == 1
+    assert "The same error as above." in shown
+    below = shown[shown.index("not yet") :].splitlines()[1:]
+    assert all(
+        line.startswith((" " * 11, "  not yet")) for line in below[: below.index("           The same error as above.")]
+    )
+
+
 def test_a_folder_whose_name_is_no_text_holds_a_run_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

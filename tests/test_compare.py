@@ -162,8 +162,8 @@ def test_the_note_tells_the_student_and_keeps_hidden_checks_hidden() -> None:
     assert note(found, "Attention", WORDS) == (
         "Your mark for “Attention” was 0 points and is now 10.5 of 10 points.\n"
         "The checks of this assignment were changed, and everybody's work was graded again.\n"
-        "“Rows sum to 1”: 0 points before, 8 points now.\n"
-        "Checks that are not shown: 0 points before, 2 points now.\n"
+        "“Rows sum to 1”: points before: 0, now: 8.\n"
+        "Checks that are not shown: points before: 0, now: 2.\n"
         "This is new (+0.5 points): Shown in class."
     )
 

@@ -320,7 +320,7 @@ def test_into_edits_the_file_in_one_step_and_keeps_its_permissions(
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.read_bytes().count(b",31.5,") == 1
     told = capsys.readouterr().out
-    assert "1 rows changed" in told
+    assert "rows changed: 1" in told
     assert "Not in the sheet, so not written: Eve · u0009" in told
     before = path.stat().st_mtime_ns
     export(run, "canvas", into=link)

@@ -236,7 +236,7 @@ def _replace(path: Path, data: bytes, *, like: Path) -> None:
 
 
 def _tell(console: Console, told: Written, path: Path) -> None:
-    console.print(plain(f"{path}: {told.changed} rows changed, {told.unchanged} were right already."), soft_wrap=True)
+    console.print(plain(f"{path}: rows changed: {told.changed}, right already: {told.unchanged}"), soft_wrap=True)
     for title, lines in (
         ("Not in the sheet, so not written", told.unmatched),
         ("Left as it was", told.left),
@@ -246,4 +246,4 @@ def _tell(console: Console, told: Written, path: Path) -> None:
         if len(lines) > _SHOWN:
             console.print(f"... and {len(lines) - _SHOWN} more.")
     if told.without:
-        console.print(f"{told.without} people of the sheet have nothing in this run; their rows stay as they were.")
+        console.print(f"In the sheet, but not in this run, so left as they were: {told.without}")
