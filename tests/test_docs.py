@@ -14,6 +14,7 @@ from grader import checks, expect
 from grader.assignment import Late, Limits, Settings
 from grader.cli import cli
 from grader.entry import Entry
+from grader.intake.scan import SOURCES
 from grader.student import Student
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -63,6 +64,12 @@ def test_every_way_to_ask_is_documented() -> None:
     assert {"later", "last"} <= set(ways)
     assert [name for name in ways if f"student.{name}" not in authors] == []
     assert [name for name in settings if not re.search(rf"`{name}`|\b{name}=", authors)] == []
+
+
+def test_every_source_of_submissions_is_documented() -> None:
+    """What `grade --from` takes is said where an instructor reads how to grade a download."""
+    course = (ROOT / "docs" / "running-a-course.md").read_text(encoding="utf-8")
+    assert [name for name in SOURCES if name != "auto" and f"`{name}`" not in course] == []
 
 
 def test_the_public_names_of_checks_stay() -> None:
