@@ -173,6 +173,7 @@ def new(root: Path, /, name: str) -> None:
 
     for path in write(name, root):
         click.echo(path)
+    click.echo("It works already; docs/adding-an-assignment.md says how to make it yours, from step 2 on.")
 
 
 @cli.command()
