@@ -94,14 +94,21 @@ class Checks:
 
         `impatient`: end at the first case that fails, when only pass or fail is of interest.
         """
+        around = self._student, self._raised, self._phases  # of a check that foresight interrupts to look ahead
         self._student, self._raised, self._phases = student, None, []
+        try:
+            self._run(check, student, impatient=impatient)
+            return self._ending(student)
+        finally:
+            self._student, self._raised, self._phases = around
+
+    def _run(self, check: Check, student: Student, *, impatient: bool) -> None:
         with expect.attempt(impatient=impatient):
             if check.plain:
                 self._call(check, student)
             else:
                 following = self.checks[(self.checks.index(check) + 1) % len(self.checks)].item
                 check.item.ihook.pytest_runtest_protocol(item=check.item, nextitem=following)
-        return self._ending(student)
 
     def _call(self, check: Check, student: Student) -> None:
         """What is left of pytest's protocol, a tenth of a millisecond of hooks, where no hook has anything to do."""

@@ -9,11 +9,9 @@ A function may remember its calls, so their order is always the same: what the c
 
 from __future__ import annotations
 
-import collections
 import contextlib
 import io
-import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NoReturn
 
 import torch
@@ -42,17 +40,28 @@ def foresee(
     """`session`, which asks for what the `chosen` checks ask first in one request, when the first of it is needed.
 
     `handle` gives the student's handle of a check over a session, and seeds the check's inputs. `apart`: one request
-    for each check, which costs more, but a call that hangs holds up no check before its own.
+    for each check, and none before it is needed. That costs more, but what hangs holds up no check before its own.
     """
     if not session.together:
         return session
-    notes = _Notes(session)
-    with contextlib.redirect_stdout(io.StringIO()):  # what a check prints is printed when it runs in earnest
-        for check in chosen:
-            if check.plain:
-                with contextlib.suppress(Enough):
-                    checks.run(check, handle(check, notes))
-    return _Foreseen(session, notes.asked if apart else [list(itertools.chain.from_iterable(notes.asked))])
+
+    def first(check: Check) -> Sequence[Invocation]:
+        """What a check asks first."""
+        notes = _Notes(session)
+        # what it prints is printed when it runs in earnest
+        with contextlib.suppress(Enough), contextlib.redirect_stdout(io.StringIO()):
+            checks.run(check, handle(check, notes))
+        return notes.asked
+
+    def one_by_one() -> Iterator[Sequence[Invocation]]:
+        for check in plain:
+            state = torch.default_generator.get_state()  # another check may be in the middle of drawing its inputs
+            asked = first(check)
+            torch.default_generator.set_state(state)
+            yield asked
+
+    plain = [check for check in chosen if check.plain]
+    return _Foreseen(session, one_by_one() if apart else iter([[one for check in plain for one in first(check)]]))
 
 
 class _Notes(Session):
@@ -63,10 +72,10 @@ class _Notes(Session):
 
     def __init__(self, session: Session) -> None:
         self.loaded, self.layers = session.loaded, session.layers
-        self.asked: list[Sequence[Invocation]] = []
+        self.asked: Sequence[Invocation] = ()
 
     def calls(self, asked: Sequence[Invocation]) -> NoReturn:
-        self.asked.append(asked)
+        self.asked = asked
         raise Enough
 
     def close(self) -> None:
@@ -78,11 +87,11 @@ class _Foreseen(Session):
 
     together = True
 
-    def __init__(self, session: Session, foreseen: list[Sequence[Invocation]]) -> None:
+    def __init__(self, session: Session, foreseen: Iterator[Sequence[Invocation]]) -> None:
         """`foreseen`: requests to make, in this order and before any other."""
         self.loaded, self.layers = session.loaded, session.layers
         self._session = session
-        self._foreseen = collections.deque(foreseen)
+        self._foreseen = foreseen
         self._made: list[tuple[Invocation, Call]] = []
 
     @property
@@ -96,21 +105,20 @@ class _Foreseen(Session):
 
     def _known(self, asked: Invocation) -> Call | None:
         """The answer to exactly this call, once. None when it was not foreseen: all that was is made by then."""
-        number = 0
-        while number < len(self._made) or self._foreseen:
-            if number == len(self._made):
-                self._make(self._foreseen.popleft())
-                continue
-            invocation, call = self._made[number]
+        for number, (invocation, call) in enumerate(self._all()):
             if _same(asked, invocation):
                 del self._made[number]
                 return call
-            number += 1
         return None
 
-    def _make(self, asked: Sequence[Invocation]) -> None:
-        with contextlib.suppress(Malformed):  # the check that asks for what can't be sent will say so
-            self._made += zip(asked, self._session.calls(asked), strict=True)
+    def _all(self) -> Iterator[tuple[Invocation, Call]]:
+        """What is made already, then what is made now."""
+        yield from list(self._made)
+        for asked in self._foreseen:
+            with contextlib.suppress(Malformed):  # the check that asks for what can't be sent will say so
+                made = list(zip(asked, self._session.calls(asked), strict=True))
+                self._made += made
+                yield from made
 
     def close(self) -> None:
         self._session.close()

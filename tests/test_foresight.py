@@ -112,7 +112,7 @@ from grader.checks import expect, points
 
 @points(1)
 def test_two_steps(student):
-    for _ in range(2):
+    for _ in range(3):
         x = torch.randn(3)
         expect.close(student(x), 2 * x, bound=1e-6)
 
@@ -126,14 +126,17 @@ def test_one_step(student):
 
 def test_who_hears_of_each_result_at_once_hears_the_same(tmp_path: Path, root: Zygote) -> None:
     """A place that can't wait for the report marks a function that remembers its calls like the grader at home."""
-    remembers = "made = 0\ndef double(x):\n    global made\n    made += 1\n    return x * (3 if made == 2 else 2)\n"
+    remembers = (
+        "made = 0\ndef double(x):\n    global made\n    made += 1\n    return x * (3 if made in (2, 4) else 2)\n"
+    )
     heard: list[CheckResult] = []
     at_home, _ = marked(tmp_path / "home", root, remembers, TWO_STEPS)
     elsewhere, requests = marked(tmp_path / "elsewhere", root, remembers, TWO_STEPS, heard.append)
     assert read(at_home) == read(elsewhere)
-    assert [check.status for check in at_home.checks] == ["passed", "failed"]
+    assert [check.status for check in at_home.checks] == ["failed", "failed"]
+    assert all(check.pictures for check in at_home.checks)  # the numbers of the inputs are in them
     assert [result.id for result in heard] == ["two_steps", "one_step"]
-    assert requests == [1, 1, 1]
+    assert requests == [1, 1, 1, 1]
 
 
 OWN = """
