@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Literal
 
 from grader.results import Place, Struct
@@ -17,6 +18,13 @@ class Entry(Struct, frozen=True, kw_only=True):
     """Names of the returned values in order: ["output", "weights"]; one name means a lone value."""
     aliases: list[str] = []
     """Other names under which it is searched for, to explain rather than to accept."""
+
+    def takes(self, positional: int, named: Collection[str]) -> bool:
+        """Whether so many arguments by position, and these by name, are what the function is called with."""
+        left = self.arguments[positional:]
+        known = {argument.partition("=")[0].strip() for argument in left}
+        needed = {argument.strip() for argument in left if "=" not in argument}
+        return positional <= len(self.arguments) and needed <= set(named) <= known
 
 
 class Unit(Struct, frozen=True):

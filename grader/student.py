@@ -126,6 +126,12 @@ class Student:
     def _ask(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], cotangents: tuple[Tensor, ...] | None = None
     ) -> _Pending:
+        if not self._entry.takes(len(args), kwargs):
+            given = [*(f"argument {number}" for number in range(1, len(args) + 1)), *kwargs]
+            raise GraderFault(
+                f"A check calls {self._entry.function}({', '.join(self._entry.arguments)}) with {', '.join(given)}. "
+                "No student's function can take that; mend the check."
+            )
         invocation = Invocation(args, kwargs, self._device, cotangents, self._watched)
         self._pending.append(_Pending(invocation, _versions(invocation)))
         return self._pending[-1]

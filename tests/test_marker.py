@@ -70,6 +70,19 @@ def test_a_failing_case_is_named_and_the_others_are_tried(tmp_path: Path) -> Non
     assert "1 of 3" in sizes.message
 
 
+@pytest.mark.parametrize(
+    "wrong", ["student(x, x)", "student()", "student(x, y=2)", "student(y=x)", "student.later(x, x)()"]
+)
+def test_a_call_that_nobody_could_take_is_our_fault(tmp_path: Path, wrong: str) -> None:
+    """A check that passes other arguments than the assignment's function has costs no student a point."""
+    hidden = course.HIDDEN.replace("student(torch.randn(5))", f"x = torch.randn(5); {wrong}")
+    report = mark(tmp_path, lambda x: x + x, hidden=hidden)
+    assert statuses(report)["input"] == "error"
+    broken = next(check for check in report.checks if check.id == "input")
+    assert "mend the check" in broken.detail
+    assert report.status == "error"
+
+
 def test_a_hint_of_the_check_is_shown_when_the_failure_has_none(tmp_path: Path) -> None:
     """The hint given with the points reaches the student."""
     report = mark(tmp_path, lambda x: x.mul_(2))
