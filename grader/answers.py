@@ -21,6 +21,7 @@ def unpack(output: Any, returns: list[str]) -> Any:
     raise expect.NoAnswer(
         f"Your function should return {promised}, but it returned {form(output)}.",
         hint=f"End your function with: return {', '.join(returns)}",
+        reason=f"returns {type(output).__name__}",
     )
 
 

@@ -63,6 +63,8 @@ def reason_of(check: CheckResult) -> Hashable:
     """What two checks share when one explanation does for both: the line that stopped them, or else the words."""
     if check.pictures:
         return check.id
+    if check.reason:
+        return check.reason
     if check.status == "failed" and check.place is not None:
         return (check.place.file, check.place.cell, check.place.line)
     return (check.status, check.message, check.hint)

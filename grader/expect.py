@@ -29,6 +29,7 @@ class CheckFailure(Exception):
         hint: str = "",
         detail: str = "",
         place: Place | None = None,
+        reason: str = "",
         pictures: tuple[Picture, ...] = (),
     ) -> None:
         super().__init__(message)
@@ -36,6 +37,7 @@ class CheckFailure(Exception):
         self.hint = hint
         self.detail = detail
         self.place = place
+        self.reason = reason
         self.pictures = pictures
         self.case = ""
 

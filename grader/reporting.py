@@ -77,6 +77,7 @@ class Reporter:
             hint=failure.hint or ("" if isinstance(failure, NoAnswer) else check.hint),
             detail=failure.detail,
             place=failure.place,
+            reason=failure.reason,
             pictures=list(failure.pictures),
             **common,
         )

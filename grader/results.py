@@ -67,6 +67,8 @@ class CheckResult(Struct, frozen=True, kw_only=True):
     detail: str = ""
     """For staff only: the student's exception text and traceback, or ours when status is "error"."""
     place: Place | None = None
+    reason: str = ""
+    """What went wrong whatever the case was: checks that share it are explained once."""
     pictures: list[Picture] = []
     seconds: float = 0.0
 

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from grader import staff
 from grader.answers import fits
+from grader.causes import reason_of
 from grader.collected import Check
 from grader.diagnosis.contract import Verdict
 from grader.errors import AssignmentError
@@ -81,6 +82,15 @@ def test_a_call_that_nobody_could_take_is_our_fault(tmp_path: Path, wrong: str) 
     broken = next(check for check in report.checks if check.id == "input")
     assert "mend the check" in broken.detail
     assert report.status == "error"
+
+
+def test_one_form_of_answer_is_one_reason(tmp_path: Path) -> None:
+    """Checks that all fail because of what is returned share their reason, whatever the shapes and cases were."""
+    report = mark(tmp_path, lambda x: (x + x,))
+    failed = [check for check in report.checks if check.status == "failed"]
+    assert len(failed) == 4
+    assert len({check.message for check in failed}) > 1
+    assert len({reason_of(check) for check in failed}) == 1
 
 
 def test_a_hint_of_the_check_is_shown_when_the_failure_has_none(tmp_path: Path) -> None:
