@@ -185,7 +185,7 @@ def _show(console: Console, plan: Plan, outcome: Outcome) -> None:
     kept = f", {outcome.kept} of them kept from before" if outcome.kept else ""
     kept += f", {outcome.adjusted} with other adjustments" if outcome.adjusted else ""
     console.print(
-        f"{len(outcome.grades)} submissions graded{kept} (sandbox level {plan.circumstances.level}, "
+        f"{len(outcome.grades)} submission{'' if len(outcome.grades) == 1 else 's'} graded{kept} (sandbox level {plan.circumstances.level}, "
         f"GPU checks: {plan.circumstances.device}). Class page: {plan.out.path / 'index.html'}, "
         f"reports: {plan.out.path / 'feedback'}, grades: {plan.out.path / 'grades.csv'}",
         soft_wrap=True,

@@ -294,5 +294,5 @@ def test_a_failing_disk_costs_nobody_a_mark_and_is_exit_status_2(
         assert here(monkeypatch, tmp_path, "grade", "double", "work", "--out", "run") == 2
     told = capsys.readouterr()
     assert f"{file} can't be read (Input/output error)" in told.err
-    assert "1 submissions graded" in told.out
+    assert "1 submission graded" in told.out
     assert [path.name for path in (tmp_path / "run" / "results").glob("*.json")] == ["bob.json"]
