@@ -182,10 +182,11 @@ def _show(console: Console, plan: Plan, outcome: Outcome) -> None:
             soft_wrap=True,
             markup=False,
         )
+    graded = len(outcome.grades)
     kept = f", {outcome.kept} of them kept from before" if outcome.kept else ""
     kept += f", {outcome.adjusted} with other adjustments" if outcome.adjusted else ""
     console.print(
-        f"{len(outcome.grades)} submission{'' if len(outcome.grades) == 1 else 's'} graded{kept} (sandbox level {plan.circumstances.level}, "
+        f"{graded} submission{'' if graded == 1 else 's'} graded{kept} (sandbox level {plan.circumstances.level}, "
         f"GPU checks: {plan.circumstances.device}). Class page: {plan.out.path / 'index.html'}, "
         f"reports: {plan.out.path / 'feedback'}, grades: {plan.out.path / 'grades.csv'}",
         soft_wrap=True,
