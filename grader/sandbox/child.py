@@ -93,6 +93,7 @@ class StudentProcess:
                 with contextlib.suppress(Exception):
                     sys.stdout.flush()
                 channel.sendall(reply)
+                del reply  # a large answer's bytes are gone before the next answer is made
 
     def _works(
         self, message: dict[str, Any], tensors: list[Tensor], layouts: list[Layout]

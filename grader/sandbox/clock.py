@@ -31,8 +31,18 @@ class Clock:
 
     def spent(self) -> float:
         """Seconds that count so far."""
-        real = time.monotonic() - self._started
-        stood = sum(max(0.0, _waited(file) - before) for file, before in zip(self._files, self._before, strict=True))
+        return self._counted(time.monotonic(), [_waited(file) for file in self._files])
+
+    def lap(self) -> float:
+        """Seconds that counted so far, and count from now on."""
+        now, waited = time.monotonic(), [_waited(file) for file in self._files]
+        spent = self._counted(now, waited)
+        self._started, self._before, self._stood = now, waited, 0.0
+        return spent
+
+    def _counted(self, now: float, waited: list[float]) -> float:
+        real = now - self._started
+        stood = sum(max(0.0, after - before) for after, before in zip(waited, self._before, strict=True))
         self._stood = max(self._stood, stood)  # a process that has ended no longer tells
         return max(real - self._stood, real / (1 + MOST))
 

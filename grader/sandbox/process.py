@@ -150,9 +150,8 @@ class Process:
 
     def _lap(self) -> None:
         """A call has ended, and what counts for one call counts anew."""
-        self.spent += self.clock.spent()
+        self.spent += self.clock.lap()
         self.flood = 0
-        self.clock.start()
 
     def end(self, failure: Failure | None = None) -> Failure:
         """Kill the child, sweep what it left, and say why it ended: `failure`, or what the kernel tells."""
