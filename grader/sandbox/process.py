@@ -21,6 +21,8 @@ from grader.sandbox.zygote import Death, Zygote
 from grader.text import clean
 
 START_SECONDS = 30.0
+GATHERING = 0.002
+"""Seconds for further replies to gather: to be woken up by each would cost more than it took to make."""
 GRACE_SECONDS = 0.5
 """For a child that has closed its channel to end by itself."""
 KILLED = "SIGKILL"
@@ -106,6 +108,8 @@ class Process:
                     pending = self._send(pending)
                 if self._parsed(got, replies, room):
                     self._lap()
+                    if len(got) < replies:
+                        time.sleep(GATHERING)
                     allowed = min(seconds, left - self.spent)
                     deadline = time.monotonic() + allowed
                     continue
