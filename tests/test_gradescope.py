@@ -372,14 +372,14 @@ def test_a_stray_file_is_refused_by_name(tmp_path: Path, assignment: Assignment,
 
 def test_what_belongs_may_come_along(tmp_path: Path, assignment: Assignment) -> None:
     """A module that the checks import is known by that; another file is known when it is named."""
-    (assignment.staff / "helper.py").write_text("import deeper\n")
+    (assignment.staff / "course_tools.py").write_text("import deeper\n")
     (assignment.staff / "deeper.py").write_text("")
-    (assignment.staff / "bounds.py").write_text("import helper\n\n\ndef bounds(x):\n    return x\n")
+    (assignment.staff / "bounds.py").write_text("import course_tools\n\n\ndef bounds(x):\n    return x\n")
     extra = assignment.staff / "extra.bin"
     extra.write_bytes(b"1")
     with zipfile.ZipFile(built(assignment, tmp_path, include=(extra,))) as archive:
         names = set(archive.namelist())
-    assert {f"course/solutions/double/{name}" for name in ("helper.py", "deeper.py", "extra.bin")} <= names
+    assert {f"course/solutions/double/{name}" for name in ("course_tools.py", "deeper.py", "extra.bin")} <= names
 
 
 def test_a_link_is_not_followed(tmp_path: Path, assignment: Assignment) -> None:
