@@ -76,8 +76,11 @@ class Browser:
         try:
             self._send("DELETE", "")
         finally:
-            self._driver.terminate()
-            self._driver.communicate(timeout=10)
+            self._driver.kill()
+            self._driver.wait(timeout=10)
+            # Not read to its end: a browser that outlived its driver still holds the other side.
+            assert self._driver.stdout is not None
+            self._driver.stdout.close()
             self._home.cleanup()
 
     def open(self, page: Path | str, *, width: int = 1200, height: int = 900, dark: bool = False) -> None:
