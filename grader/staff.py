@@ -9,15 +9,12 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from torch import Tensor
-
 from grader import agreement
 from grader.assignment import Assignment
 from grader.authoring.master import load_reference
+from grader.diagnosis.whatif import Bounds
 from grader.errors import AssignmentError, UsageError
 from grader.misconception import Bank, Convention, doubled
-
-Bounds = Callable[..., "tuple[Tensor, ...] | Tensor"]
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import msgspec
 import pytest
 import torch
@@ -12,8 +10,6 @@ from grader.assignment import Limits, Settings
 from grader.call import Call, Invocation
 from grader.entry import Entry
 from grader.reading import source
-from grader.sandbox import zygote
-from grader.sandbox.child import StudentProcess
 from grader.sandbox.confined import ConfinedSandbox, ConfinedSession
 from grader.sandbox.zygote import Zygote
 from grader.submission import SourceFile
@@ -26,14 +22,6 @@ SETTINGS = Settings(
 SIZES = (1, 2, 3, 4)
 BAD = 3
 """The size that the functions below take badly."""
-
-
-@pytest.fixture(scope="module")
-def root() -> Iterator[Zygote]:
-    body = StudentProcess(from_scratch=[], trains=False, accelerator_name="emulated")
-    started = zygote.start(body.warm, body)
-    yield started
-    started.close()
 
 
 def opened(root: Zygote, code: str, limits: Limits = SETTINGS.limits) -> ConfinedSession:

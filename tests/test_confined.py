@@ -7,7 +7,6 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -19,8 +18,6 @@ from grader.assignment import Limits, Settings
 from grader.entry import Entry
 from grader.errors import SandboxError
 from grader.reading import source
-from grader.sandbox import zygote
-from grader.sandbox.child import StudentProcess
 from grader.sandbox.confined import ConfinedSandbox, ConfinedSession
 from grader.sandbox.zygote import Zygote
 from grader.submission import SourceFile
@@ -30,14 +27,6 @@ SETTINGS = Settings(
     entry=Entry(function="f", arguments=["x"], returns=["y"]),
     limits=Limits(load_seconds=2, call_seconds=1, total_seconds=5, memory_mb=256, output_mb=1),
 )
-
-
-@pytest.fixture(scope="module")
-def root() -> Iterator[Zygote]:
-    body = StudentProcess(from_scratch=[], trains=False, accelerator_name="emulated")
-    started = zygote.start(body.warm, body)
-    yield started
-    started.close()
 
 
 def opened(root: Zygote, code: str, *, limits: Limits = SETTINGS.limits, **files: str) -> ConfinedSession:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -15,8 +15,6 @@ from grader.marker import Marker
 from grader.reading.source import Sources
 from grader.reporting import Circumstances
 from grader.results import CheckResult, Report
-from grader.sandbox import zygote
-from grader.sandbox.child import StudentProcess
 from grader.sandbox.confined import ConfinedSandbox, ConfinedSession
 from grader.sandbox.zygote import Zygote
 from grader.submission import SourceFile, Submission
@@ -24,14 +22,6 @@ from tests import course
 
 CIRCUMSTANCES = Circumstances(secret=b"a secret of the course", level="A", device="emulated")
 SETTINGS = course.SETTINGS.replace("call_seconds = 1", "call_seconds = 0.4")
-
-
-@pytest.fixture(scope="module")
-def root() -> Iterator[Zygote]:
-    body = StudentProcess(from_scratch=[], trains=False, accelerator_name="emulated")
-    started = zygote.start(body.warm, body)
-    yield started
-    started.close()
 
 
 class Counting(ConfinedSandbox):

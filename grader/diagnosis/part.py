@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any
 
@@ -12,7 +13,7 @@ NO, ODD, YES = 0, 1, 2
 change; in all numbers."""
 
 
-class Part:
+class Part(ABC):
     """One thing that a call shows, compared with what the bank computes under a set."""
 
     dear = False
@@ -26,13 +27,13 @@ class Part:
     def __init__(self, whatif: WhatIf) -> None:
         self.whatif = whatif
 
+    @abstractmethod
     def fits(self, chosen: int) -> int:
         """NO, ODD or YES."""
-        raise NotImplementedError
 
     def touched(self, chosen: int, more: int) -> bool:
         """Whether the items `more` make a difference here, on top of `chosen`, without stopping the call."""
-        raise NotImplementedError
+        return self.fits(chosen | more) != self.fits(chosen)
 
     def looked_up(self, key: tuple[int, ...], sets: Iterable[int]) -> Iterable[int]:
         """Those of the sets that may fit, where that is known at once for all of them. Only where `tabled`."""

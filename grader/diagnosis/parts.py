@@ -51,9 +51,6 @@ class Failed(Part):
             self._known[chosen] = YES if same else NO
         return self._known[chosen]
 
-    def touched(self, chosen: int, more: int) -> bool:
-        return self.fits(chosen | more) != self.fits(chosen)
-
     def telling(self, chosen: int, single: bool) -> bool:
         error = self.whatif.error(chosen)
         return self.family != "shapes" or (error is not None and str(error) == self.failure.message)
@@ -69,9 +66,6 @@ class Placed(Part):
 
     def fits(self, chosen: int) -> int:
         return YES if self.whatif.node(ANSWER_DEVICE, chosen).value == self.device else NO
-
-    def touched(self, chosen: int, more: int) -> bool:
-        return self.fits(chosen | more) != self.fits(chosen)
 
 
 class LeftBehind(Part):
@@ -102,9 +96,6 @@ class LeftBehind(Part):
             and torch.allclose(value.detach(), after, 1e-3, 1e-6, equal_nan=True)
         )
 
-    def touched(self, chosen: int, more: int) -> bool:
-        return self.fits(chosen | more) != self.fits(chosen)
-
 
 class Gradients(Part):
     """The gradients of a call that asked for them."""
@@ -127,9 +118,6 @@ class Gradients(Part):
 
     def telling(self, chosen: int, single: bool) -> bool:
         return single or any(gradient is None or bool(gradient.isfinite().any()) for gradient in self.seen)
-
-    def touched(self, chosen: int, more: int) -> bool:
-        return self.fits(chosen | more) != self.fits(chosen)
 
 
 def _close(mine: Tensor | None, theirs: Tensor | None) -> bool:

@@ -22,11 +22,11 @@ WIDTH = 40
 class Search:
     """The search for one submission."""
 
-    def __init__(self, catalogue: Catalogue, quiet: Callable[[], int] = lambda: -1) -> None:
+    def __init__(self, catalogue: Catalogue, quiet: Callable[[], int]) -> None:
         self.catalogue, self.quiet = catalogue, quiet
         self._layers: dict[tuple[Part, int, str], list[int]] = {}
 
-    def fitting(self, parts: Sequence[Part], most: int, *, thorough: bool = True) -> list[int]:
+    def fitting(self, parts: Sequence[Part], most: int, *, thorough: bool) -> list[int]:
         """The sets of at most `most` ideas that fit every part; the empty set may be among them.
 
         A set that fails at a part is extended by ideas that make a difference there. Ideas that would have shown

@@ -49,6 +49,8 @@ class ConfinedSandbox:
 class ConfinedSession(Session):
     """See `Session`. Frees its process and folder in `close`."""
 
+    together = True
+
     def __init__(self, sandbox: ConfinedSandbox, sources: Sources, *, whole: bool = False) -> None:
         self.sandbox = sandbox
         self.sources = sources
@@ -64,7 +66,6 @@ class ConfinedSession(Session):
         self.deaths: list[Death] = []
         self.loaded = self._load()
         self.lost = self.process is None  # loading itself killed the child; trying again would only cost time
-        self.together = not self.lost
 
     @property
     def output(self) -> str:
