@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -29,6 +31,16 @@ PIPED = 160
 """Columns of what is printed where there is no terminal."""
 
 
+@contextlib.contextmanager
+def _stoppable() -> Iterator[None]:
+    """Ctrl-C, at whatever moment, is one message and a status that says that not all is done."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise GraderFault("Stopped. Everything finished is kept; the same command goes on.") from None
+
+
+@_stoppable()
 def grade(
     root: Path,
     assignment: str,
@@ -90,10 +102,7 @@ def grade(
                 folder for folder in (loaded.staff / "templates", root / "templates") if folder.is_dir()
             ),
         )
-        try:
-            outcome = _with_progress(plan, where, console)
-        except KeyboardInterrupt:
-            raise GraderFault("Stopped. Everything finished is kept; the same command goes on.") from None
+        outcome = _with_progress(plan, where, console)
     _show(console, plan, outcome)
     broken = [one for one in outcome.grades if one.status == "error"]
     if outcome.faults or broken:

@@ -150,10 +150,22 @@ def _be_zygote(control: socket.socket, body: Body, warm: Callable[[], None]) -> 
 
 def _serve(control: socket.socket, body: Body) -> None:
     children: set[int] = set()
+    with contextlib.suppress(ConnectionError):  # an owner that was stopped in the middle breaks off: it ended, too
+        _answer(control, body, children)
+    for pid in children:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    with contextlib.suppress(ChildProcessError):
+        while True:  # leave no process behind, and let the owner's accounts see what each of them cost
+            os.waitpid(-1, 0)
+
+
+def _answer(control: socket.socket, body: Body, children: set[int]) -> None:
+    """Do what the owner asks until it closes its end; `children` are those that it has not reaped."""
     while True:
         data, descriptors, _, _ = socket.recv_fds(control, MAX_MESSAGE, 4)
         if not data:
-            break
+            return
         request = _decode_request(data)
         if request.action == "reap":
             reply = _reap(request.pid)
@@ -173,12 +185,6 @@ def _serve(control: socket.socket, body: Body) -> None:
         for descriptor in descriptors:
             os.close(descriptor)
         control.sendall(_encode(reply))
-    for pid in children:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-    with contextlib.suppress(ChildProcessError):
-        while True:  # leave no process behind, and let the owner's accounts see what each of them cost
-            os.waitpid(-1, 0)
 
 
 def _be_student(control: socket.socket, descriptors: list[int], body: Body, request: Request) -> NoReturn:
