@@ -34,6 +34,21 @@ class Failure:
     trace: str = ""
 
 
+def tensors(tree: Any) -> list[Tensor]:
+    """The tensors in a nesting of tuples, lists and dicts, depth first."""
+    found: list[Tensor] = []
+    stack: list[Any] = [tree]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, Tensor):
+            found.append(item)
+        elif isinstance(item, (tuple, list)):
+            stack.extend(reversed(item))
+        elif isinstance(item, dict):
+            stack.extend(reversed(item.values()))
+    return found
+
+
 @dataclass(frozen=True)
 class Invocation:
     """What is asked of the student's process: the function on copies of these arguments."""
@@ -50,17 +65,7 @@ class Invocation:
     @property
     def inputs(self) -> list[Tensor]:
         """The tensors among args and kwargs in the order in which they are sent: depth first, args first."""
-        found: list[Tensor] = []
-        stack: list[Any] = [*reversed(self.kwargs.values()), *reversed(self.args)]
-        while stack:
-            item = stack.pop()
-            if isinstance(item, Tensor):
-                found.append(item)
-            elif isinstance(item, (tuple, list)):
-                stack.extend(reversed(item))
-            elif isinstance(item, dict):
-                stack.extend(reversed(item.values()))
-        return found
+        return tensors((self.args, self.kwargs))
 
 
 @dataclass(frozen=True)
@@ -98,11 +103,15 @@ class Call(Invocation):
     operators: Operators | None = None
     check: str = ""
     case: str = ""
+    digest: bytes = b""
+    """Of the reply, as it came over the wire: the same bits, the same digest. Empty when there was no reply."""
 
     @classmethod
     def of(cls, invocation: Invocation, **outcome: Any) -> Call:
         """What came of `invocation`: the other fields of a call."""
-        return cls(**vars(invocation), **outcome)
+        return cls(
+            invocation.args, invocation.kwargs, invocation.device, invocation.cotangents, invocation.watched, **outcome
+        )
 
     @property
     def ops(self) -> dict[str, int]:

@@ -5,13 +5,17 @@ on nothing else. All of that crosses the wire together. Then the checks run in e
 same calls waiting; whatever else they ask is asked as ever.
 
 A function may remember its calls, so their order is always the same: what the checks ask first, then the rest.
+
+A class shares a few variants of the inputs (`secret.variant`), so what is asked is found out once for each; and where a
+check asked for nothing else, its verdict holds for the same answers again, bit for bit, without running it.
 """
 
 from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
 import torch
@@ -20,30 +24,63 @@ from torch import Tensor
 from grader.call import Call, Invocation
 from grader.collect import Checks
 from grader.collected import Check
+from grader.results import CheckResult
 from grader.sandbox.interface import Session
+from grader.sandbox.questions import Questions
 from grader.sandbox.wire import Malformed
 from grader.student import Student
+
+KEPT = 2000
+"""For each variant; they hold no numbers but those in pictures."""
+
+Answers = tuple[bytes, ...]
+"""Digests of the replies to a check's first calls."""
 
 
 class Enough(BaseException):
     """Ends a check once it has told what it asks. Not an Exception, so that no check takes it for a failure."""
 
 
+@dataclass(frozen=True)
+class Judged:
+    """What a check made of the answers to its first calls, and in which case it took each of them, in order."""
+
+    result: CheckResult
+    cases: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What some checks ask first."""
+
+    questions: Questions
+    parts: dict[str, slice]
+    """Check id -> where its own are among them."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What is known of one variant of the inputs."""
+
+    requests: list[Request] = field(default_factory=list)
+    """In the order in which they are made."""
+    judged: dict[tuple[str, Answers], Judged] = field(default_factory=dict)
+
+
 def foresee(
+    variant: Variant,
     checks: Checks,
     chosen: Sequence[Check],
     session: Session,
     handle: Callable[[Check, Session], Student],
     *,
     apart: bool = False,
-) -> Session:
+) -> Foreseen:
     """`session`, which asks for what the `chosen` checks ask first in one request, when the first of it is needed.
 
     `handle` gives the student's handle of a check over a session, and seeds the check's inputs. `apart`: one request
     for each check, and none before it is needed. That costs more, but what hangs holds up no check before its own.
     """
-    if not session.together:
-        return session
 
     def first(check: Check) -> Sequence[Invocation]:
         """What a check asks first."""
@@ -53,15 +90,26 @@ def foresee(
             checks.run(check, handle(check, notes))
         return notes.asked
 
-    def one_by_one() -> Iterator[Sequence[Invocation]]:
-        for check in plain:
-            state = torch.default_generator.get_state()  # another check may be in the middle of drawing its inputs
-            asked = first(check)
-            torch.default_generator.set_state(state)
-            yield asked
+    def request(group: Sequence[Check]) -> Request:
+        state = torch.default_generator.get_state()  # another check may be in the middle of drawing its inputs
+        asked: list[Invocation] = []
+        parts: dict[str, slice] = {}
+        for check in group:
+            before = len(asked)
+            asked += first(check)
+            parts[check.id] = slice(before, len(asked))
+        torch.default_generator.set_state(state)
+        return Request(Questions(asked), parts)
 
-    plain = [check for check in chosen if check.plain]
-    return _Foreseen(session, one_by_one() if apart else iter([[one for check in plain for one in first(check)]]))
+    def requests() -> Iterator[Request]:
+        for number, group in enumerate(groups):
+            if number == len(variant.requests):
+                variant.requests.append(request(group))
+            yield variant.requests[number]
+
+    plain = [check for check in chosen if check.plain and session.together]
+    groups = [[check] for check in plain] if apart else [plain] if plain else []
+    return Foreseen(session, requests(), variant.judged)
 
 
 class _Notes(Session):
@@ -82,17 +130,25 @@ class _Notes(Session):
         """Nothing to end."""
 
 
-class _Foreseen(Session):
-    """A session that knows what it will be asked."""
+class Foreseen(Session):
+    """A session that knows what it will be asked, and what was made of the same answers before."""
 
-    together = True
-
-    def __init__(self, session: Session, foreseen: Iterator[Sequence[Invocation]]) -> None:
+    def __init__(
+        self,
+        session: Session,
+        foreseen: Iterable[Request] = (),
+        judged: dict[tuple[str, Answers], Judged] | None = None,
+    ) -> None:
         """`foreseen`: requests to make, in this order and before any other."""
-        self.loaded, self.layers = session.loaded, session.layers
+        self.loaded, self.layers, self.together = session.loaded, session.layers, session.together
         self._session = session
-        self._foreseen = foreseen
-        self._made: list[tuple[Invocation, Call]] = []
+        self._foreseen = iter(foreseen)
+        self._judged = {} if judged is None else judged
+        self._first: dict[str, list[Call]] = {}
+        """Check id -> what its first calls gave."""
+        self._waiting: list[tuple[Invocation, Call]] = []
+        self._surprised = False
+        """Whether the check in hand has asked for anything that was not foreseen."""
 
     @property
     def output(self) -> str:
@@ -100,28 +156,64 @@ class _Foreseen(Session):
 
     def calls(self, asked: Sequence[Invocation]) -> list[Call]:
         known = [self._known(one) for one in asked]
-        rest = iter(self._session.calls([one for one, call in zip(asked, known, strict=True) if call is None]))
-        return [call or next(rest) for call in known]
-
-    def _known(self, asked: Invocation) -> Call | None:
-        """The answer to exactly this call, once. None when it was not foreseen: all that was is made by then."""
-        for number, (invocation, call) in enumerate(self._all()):
-            if _same(asked, invocation):
-                del self._made[number]
-                return call
-        return None
-
-    def _all(self) -> Iterator[tuple[Invocation, Call]]:
-        """What is made already, then what is made now."""
-        yield from list(self._made)
-        for asked in self._foreseen:
-            with contextlib.suppress(Malformed):  # the check that asks for what can't be sent will say so
-                made = list(zip(asked, self._session.calls(asked), strict=True))
-                self._made += made
-                yield from made
+        rest = [one for one, call in zip(asked, known, strict=True) if call is None]
+        self._surprised |= bool(rest)
+        made = iter(self._session.calls(rest))
+        return [call or next(made) for call in known]
 
     def close(self) -> None:
         self._session.close()
+
+    def judged(self, check: Check) -> tuple[CheckResult, list[Call]] | None:
+        """The result of a check that has judged the same answers before, and its calls. None: it has to run."""
+        self._surprised = False
+        answers = self._answers(check)
+        known = self._judged.get((check.id, answers)) if answers else None
+        if known is None:
+            return None
+        first = self._first[check.id]
+        self._waiting = [pair for pair in self._waiting if not any(pair[1] is call for call in first)]
+        taken = zip(first, known.cases, strict=False)
+        return known.result, [replace(call, check=check.id, case=case) for call, case in taken]
+
+    def keep(self, check: Check, result: CheckResult, calls: Sequence[Call]) -> None:
+        """Keep the result of a check that has just run, if it rests on its first calls alone, taken in their order."""
+        answers = self._answers(check)
+        alone = not self._surprised and answers[: len(calls)] == tuple(call.digest for call in calls)
+        if answers and alone and result.status in ("passed", "failed"):
+            if len(self._judged) >= KEPT:
+                self._judged.clear()
+            self._judged[check.id, answers] = Judged(result, tuple(call.case for call in calls))
+
+    def _answers(self, check: Check) -> Answers:
+        """What the key of a verdict is made of; nothing where a call got no reply, or the check was not foreseen."""
+        while check.id not in self._first and self._make_next():
+            pass
+        digests = tuple(call.digest for call in self._first.get(check.id, []))
+        return digests if all(digests) else ()
+
+    def _known(self, asked: Invocation) -> Call | None:
+        """The answer to exactly this call, once. None when it was not foreseen: all that was is made by then."""
+        tried = 0
+        while tried < len(self._waiting) or self._make_next():
+            for number, (invocation, call) in enumerate(self._waiting[tried:], tried):
+                if _same(asked, invocation):
+                    del self._waiting[number]
+                    return call
+            tried = len(self._waiting)
+        return None
+
+    def _make_next(self) -> bool:
+        """Make the next of the requests, if there is one."""
+        request = next(self._foreseen, None)
+        if request is None:
+            return False
+        made: list[Call] = []
+        with contextlib.suppress(Malformed):  # the check that asks for what can't be sent will say so
+            made = self._session.calls(request.questions)
+            self._waiting += zip(request.questions, made, strict=True)
+        self._first.update({name: made[part] for name, part in request.parts.items()})
+        return True
 
 
 def _same(one: Invocation, other: Invocation) -> bool:

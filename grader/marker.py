@@ -21,7 +21,7 @@ from grader.collected import GPU, Check
 from grader.diagnosis import contract, crashes, diagnose
 from grader.diagnosis.contract import Verdict
 from grader.errors import GraderError, SandboxError
-from grader.foresight import foresee
+from grader.foresight import Foreseen, Variant, foresee
 from grader.reading import source
 from grader.reporting import Circumstances, Reporter
 from grader.results import CheckResult, DiagnosisResult, Flag, Report
@@ -53,6 +53,7 @@ class Marker:
         self.circumstances = circumstances
         self.digest = assignment.digest()
         self.reporter = Reporter(assignment, self.digest, circumstances)
+        self.variants: dict[int, Variant] = {}
 
     def run(self, submissions: Iterable[Submission], deliver: Callable[[Report], None]) -> None:
         """Mark each submission as it comes and deliver its report.
@@ -97,19 +98,38 @@ class Marker:
         """The result of every check, and all calls that they made."""
         calls: list[Call] = []
         results: list[CheckResult] = []
-        if not verdict.fatal:
-            session = foresee(
-                checks,
-                [check for check in checks.checks if not self._left_out(check)],
-                session,
-                lambda check, notes: self._student(check, notes, verdict, submission, []),
-                apart=self.heard is not None,
-            )
+        foreseen = foresee(
+            self._variant_for(submission, verdict),
+            checks,
+            [check for check in checks.checks if not verdict.fatal and not self._left_out(check)],
+            session,
+            lambda check, notes: self._student(check, notes, verdict, submission, []),
+            apart=self.heard is not None,
+        )
         for check in checks.checks:
-            results.append(self._check(check, checks, session, verdict, submission, calls))
+            results.append(self._judged(check, checks, foreseen, verdict, submission, calls))
             if self.heard is not None:
                 self.heard(results[-1])
         return results, calls
+
+    def _judged(
+        self,
+        check: Check,
+        checks: Checks,
+        foreseen: Foreseen,
+        verdict: Verdict,
+        submission: Submission,
+        calls: list[Call],
+    ) -> CheckResult:
+        """Run one check, or take what it made of the very same answers before."""
+        started, before = time.perf_counter(), len(calls)
+        known = foreseen.judged(check)
+        if known is not None:
+            calls += known[1]
+            return msgspec.structs.replace(known[0], seconds=round(time.perf_counter() - started, 4))
+        result = self._check(check, checks, foreseen, verdict, submission, calls)
+        foreseen.keep(check, result, calls[before:])
+        return result
 
     def one(self, submission: Submission, check: Check, checks: Checks) -> tuple[CheckResult, list[Call]]:
         """A single check on the same inputs as in `mark`, and its calls."""
@@ -122,9 +142,19 @@ class Marker:
         with opening.tried(self.sandbox, sources, self._probe, attempt) as work:
             return work.found, work.calls
 
+    def variant(self, submission: Submission) -> int:
+        """Which variant of the inputs this work gets: always the same, unguessable without the course secret."""
+        return secret.variant(self.circumstances.secret, self.digest, submission.digest)
+
     def seed(self, submission: Submission, check_id: str) -> int:
-        """The seed of a check's inputs: the same for the same work, unguessable without the course secret."""
-        return secret.seed(self.circumstances.secret, self.digest, submission.digest, check_id)
+        """The seed of a check's inputs."""
+        return secret.seed(self.circumstances.secret, self.digest, str(self.variant(submission)), check_id)
+
+    def _variant_for(self, submission: Submission, verdict: Verdict) -> Variant:
+        """What is known of the submission's variant; nothing where the inputs are translated for its function."""
+        if verdict.adapter is not None:
+            return Variant()
+        return self.variants.setdefault(self.variant(submission), Variant())
 
     def _probe(self, session: Session) -> Verdict:
         """Whether and how the function can be called, in a few small calls."""

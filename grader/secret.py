@@ -18,6 +18,9 @@ from grader.errors import UsageError
 FILE = ".course-secret"
 VARIABLE = "GRADER_SECRET"
 MINIMUM = 16
+VARIANTS = 16
+"""Sets of inputs that the submissions of a class share. To have them all read out takes a student as many attempts and
+more for each number; and in a class of hundreds most of the work on the inputs' side is done once for many."""
 
 
 def course_secret(root: Path, given: bytes = b"") -> bytes:
@@ -65,6 +68,11 @@ def derived(root: Path, purpose: str) -> bytes:
 def fingerprint(secret: bytes) -> str:
     """A short name for the secret that gives nothing of it away."""
     return hmac.new(secret, b"fingerprint", hashlib.sha256).hexdigest()[:12]
+
+
+def variant(secret: bytes, *parts: str) -> int:
+    """Which of the `VARIANTS` something gets, from the secret and what it is for."""
+    return seed(secret, "variant", *parts) % VARIANTS
 
 
 def seed(secret: bytes, *parts: str) -> int:

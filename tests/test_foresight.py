@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -9,14 +10,19 @@ import msgspec
 import pytest
 
 from grader import marker as marking
-from grader import staff
-from grader.call import Call, Invocation
+from grader import secret, staff
+from grader.call import Call
+from grader.collect import Checks
+from grader.collected import Check, Ending
+from grader.foresight import Foreseen
 from grader.marker import Marker
 from grader.reading.source import Sources
 from grader.reporting import Circumstances
 from grader.results import CheckResult, Report
 from grader.sandbox.confined import ConfinedSandbox, ConfinedSession
+from grader.sandbox.questions import Questions
 from grader.sandbox.zygote import Zygote
+from grader.student import Student
 from grader.submission import SourceFile, Submission
 from tests import course
 
@@ -34,7 +40,7 @@ class Counting(ConfinedSandbox):
         make = session._made
         self.requests = []
 
-        def made(asked: Sequence[Invocation]) -> list[Call]:
+        def made(asked: Questions) -> list[Call]:
             self.requests.append(len(asked))
             return make(asked)
 
@@ -83,7 +89,7 @@ def test_a_report_is_the_same_as_without_it(
 ) -> None:
     """Right, wrong, crashing, hanging, flooding and slow work all get the very same report either way."""
     ahead, _ = marked(tmp_path / "ahead", root, WORKS[kind])
-    monkeypatch.setattr(marking, "foresee", lambda checks, chosen, session, handle, apart: session)
+    monkeypatch.setattr(marking, "foresee", lambda variant, checks, chosen, session, *_, **__: Foreseen(session))
     plain, _ = marked(tmp_path / "plain", root, WORKS[kind])
     assert read(ahead) == read(plain)
 
@@ -92,6 +98,90 @@ def test_ordinary_work_is_asked_once_for_everything(tmp_path: Path, root: Zygote
     """All first calls go out in one request; what a check asks later, when it knows an answer, in one more."""
     _, requests = marked(tmp_path, root, course.RIGHT)
     assert requests == [4, 1, 1]  # test_sizes asks for its sizes one by one, each when the last is answered
+
+
+def class_of(folder: Path, root: Zygote, codes: Sequence[str], hidden: str = course.HIDDEN) -> list[Report]:
+    """The reports on these, marked one after the other, each with a comment that gives it the first one's inputs."""
+    assignment = course.make(folder, hidden=hidden, settings=SETTINGS)
+    marker = Marker(assignment, staff.load(assignment), ConfinedSandbox(root, assignment.settings), CIRCUMSTANCES)
+    work: list[Submission] = []
+    for code in codes:
+        texts = (f"{code}# {len(work)}.{number}\n" for number in itertools.count())
+        tried = (Submission(id="ada", files=[SourceFile("double.py", text.encode())]) for text in texts)
+        work.append(next(one for one in tried if not work or marker.variant(one) == marker.variant(work[0])))
+    reports: list[Report] = []
+    marker.run(work, reports.append)
+    return reports
+
+
+def apart_from_the_text(report: Report) -> Report:
+    """The report without times and without what names the text itself."""
+    info = msgspec.structs.replace(report.submission, digest="")
+    return msgspec.structs.replace(read(report), submission=info, sources=[])
+
+
+@pytest.mark.parametrize("kind", sorted(WORKS))
+def test_what_is_known_of_the_same_answers_is_what_running_the_checks_gives(
+    tmp_path: Path, root: Zygote, kind: str
+) -> None:
+    """Work marked after other work with the same answers gets the very report that it gets alone."""
+    after = class_of(tmp_path / "class", root, [course.RIGHT, WORKS[kind], WORKS["wrong"], WORKS[kind]])
+    assert apart_from_the_text(after[3]) == apart_from_the_text(after[1])
+    assert after[3].score == marked(tmp_path / "alone", root, WORKS[kind])[0].score
+
+
+JUDGES = """
+import torch
+
+from grader.checks import expect, points
+
+
+@points(1)
+def test_one(student):
+    expect.close(student(torch.ones(2)), torch.full((2,), 2.0), bound=0)
+
+
+@points(1)
+def test_more(student):
+    expect.true(bool((student(torch.ones(3)) == 2).all()), "not doubled")
+    expect.true(bool((student(torch.ones(4)) == 2).all()), "not doubled")
+
+
+@points(1)
+def test_writes_into_the_answer(student):
+    first, second = student.later(torch.ones(5)), student.later(torch.ones(6))
+    expect.close(first(), torch.full((5,), 2.0), bound=0)
+    first().zero_()
+    expect.true(bool((second() > 1).all()), "too small")
+"""
+
+
+def test_a_check_runs_again_only_for_answers_that_it_has_not_judged(
+    tmp_path: Path, root: Zygote, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What asks for more when it knows an answer runs each time; so does what gets another answer to any call. What a
+    check does to an answer is not seen by those who are marked later."""
+    run, ran = Checks.run, []
+
+    def counted(self: Checks, check: Check, student: Student, **options: bool) -> Ending:
+        if isinstance(student._session, Foreseen):
+            ran.append(check.id)
+        return run(self, check, student, **options)
+
+    monkeypatch.setattr(Checks, "run", counted)
+    other = "def double(x):\n    return x + x - int(len(x) == 6)\n"
+    reports = class_of(tmp_path, root, [course.RIGHT, course.RIGHT, other], JUDGES)
+    assert ran == ["one", "more", "writes_into_the_answer", "more", "more", "writes_into_the_answer"]
+    assert [report.score for report in reports] == [3, 3, 2]
+
+
+def test_a_class_shares_a_few_sets_of_inputs(tmp_path: Path) -> None:
+    """Which one a submission gets depends on its text and on the secret, and on nothing else."""
+    texts = [str(number) for number in range(500)]
+    mine, yours = ([secret.variant(key, text) for text in texts] for key in (b"mine" * 4, b"yours" * 4))
+    assert set(mine) == set(yours) == set(range(secret.VARIANTS))
+    assert mine != yours
+    assert mine == [secret.variant(b"mine" * 4, text) for text in texts]
 
 
 TWO_STEPS = """

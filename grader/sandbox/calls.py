@@ -11,9 +11,6 @@ from torch import Tensor
 from grader.call import Call, Failure, Invocation, Layout, Operators
 from grader.sandbox import wire
 
-Answer = tuple[dict[str, Any], list[Tensor], list[Layout]]
-"""A frame from the child, parsed and not yet understood: its message, its tensors and their layouts."""
-
 
 class _Request(wire.Packer):
     """Packs several invocations into one frame. What they share is sent once."""
@@ -50,12 +47,12 @@ def request(asked: Sequence[Invocation], function: str) -> bytes:
     return packer.frame({"calls": [packer.invocation(invocation, function) for invocation in asked]})
 
 
-def understand(asked: Invocation, reply: Answer) -> Call:
+def understand(asked: Invocation, reply: bytearray) -> Call:
     """The invocation with what the child answered, or with a "malformed" failure when that is no answer."""
-    message, tensors, layouts = reply
-    if "broken" in message:
-        return Call.of(asked, failure=Failure("malformed", "", "", trace=str(message["broken"])))
     try:
+        message, tensors, layouts = wire.parse(reply)
+        if "broken" in message:
+            return Call.of(asked, failure=Failure("malformed", "", "", trace=str(message["broken"])))
         return _understood(asked, message, tensors, layouts)
     except (wire.Malformed, msgspec.ValidationError, KeyError, TypeError, ValueError, AttributeError) as error:
         return Call.of(asked, failure=Failure("malformed", "", str(error)[:500]))

@@ -19,14 +19,14 @@ from grader.call import Call, Failure, Invocation
 from grader.entry import Loaded, Problem
 from grader.reading.source import Sources
 from grader.sandbox import leftovers, wire
-from grader.sandbox.calls import Answer, request, understand
 from grader.sandbox.interface import Session
 from grader.sandbox.process import KILLED, Printed, Process
+from grader.sandbox.questions import Questions
 from grader.sandbox.zygote import Death, Zygote
 from grader.text import clean
 
 KEPT_OUTPUT = 20_000
-Exchanged = tuple[list[Answer], Failure | None]
+Exchanged = tuple[list[bytearray], Failure | None]
 """The replies that came, and why the next one did not."""
 KILLED_TRIES = 3
 """How often an attempt is made again when the child was killed from outside."""
@@ -74,8 +74,10 @@ class ConfinedSession(Session):
     def calls(self, asked: Sequence[Invocation]) -> list[Call]:
         """One request and its replies; what follows a death is asked again of the next process, and only that."""
         made: list[Call] = []
-        while len(made) < len(asked):
-            made += self._made(asked[len(made) :])
+        left = Questions.of(asked)
+        while left:
+            made += self._made(left)
+            left = Questions(asked[len(made) :])
         return made
 
     def close(self) -> None:
@@ -86,16 +88,16 @@ class ConfinedSession(Session):
                 shutil.rmtree(self.folder, ignore_errors=True)
                 self.folder = None
 
-    def _made(self, asked: Sequence[Invocation]) -> list[Call]:
+    def _made(self, asked: Questions) -> list[Call]:
         """The first of these calls, up to one that ends the process. Raises Malformed when that can't be sent."""
         try:
-            frame = request(asked, self.loaded.entry.name if self.loaded.entry else "")
+            frame = asked.frame(self.loaded.entry.name if self.loaded.entry else "")
         except wire.Malformed:
             if len(asked) == 1:
                 raise
-            return self._made(asked[: len(asked) // 2])  # too much for one request
+            return self._made(Questions(asked[: len(asked) // 2]))  # too much for one request
         got, failure = self._unless_killed(lambda: self._ask(frame, len(asked)))
-        made = [understand(one, reply) for one, reply in zip(asked, got, strict=False)]
+        made = asked.answered(got)
         if failure is not None:
             made.append(Call.of(asked[len(made)], failure=failure))
         return made
@@ -172,13 +174,13 @@ class ConfinedSession(Session):
         got, failure = self._unless_killed(load)
         if failure is not None:
             return _lost(failure, self.limits.load_seconds)
-        message, _, _ = got[0]
+        told: dict[str, Any] = {}
         try:
-            return msgspec.convert(message["loaded"], Loaded)
-        except (msgspec.ValidationError, KeyError) as error:
+            told, _, _ = wire.parse(got[0])
+            return msgspec.convert(told["loaded"], Loaded)
+        except (wire.Malformed, msgspec.ValidationError, KeyError) as error:
             self.close()
-            told = str(message.get("broken", error))
-            return _lost(Failure("malformed", "", clean(told, 4000)), 0.0)
+            return _lost(Failure("malformed", "", clean(str(told.get("broken", error)), 4000)), 0.0)
 
     def _start(self) -> None:
         if self.sources.files and self.folder is None:

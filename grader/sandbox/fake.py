@@ -44,7 +44,7 @@ class FakeSession(Session):
     def calls(self, asked: Sequence[Invocation]) -> list[Call]:
         message, tensors, layouts = wire.parse(bytearray(request(asked, "")))
         replies = (self.invoker.reply(one, tensors, layouts) for one in message["calls"])
-        return [understand(one, wire.parse(bytearray(reply))) for one, reply in zip(asked, replies, strict=True)]
+        return [understand(one, bytearray(reply)) for one, reply in zip(asked, replies, strict=True)]
 
     def close(self) -> None:
         """Nothing to end."""

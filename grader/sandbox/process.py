@@ -15,7 +15,7 @@ from typing import Any
 
 from grader.call import Failure
 from grader.errors import SandboxError
-from grader.sandbox import calls, confine, wire
+from grader.sandbox import confine, wire
 from grader.sandbox.clock import Clock
 from grader.sandbox.zygote import Death, Zygote
 from grader.text import clean
@@ -73,7 +73,7 @@ class Process:
         got, failure = self.exchange(b"", START_SECONDS)
         if failure is not None:
             raise SandboxError(f"A sandbox did not start ({failure.kind} {failure.message}).")
-        message, _, _ = got[0]
+        message, _, _ = wire.parse(got[0])
         if "ready" not in message:
             self.end()
             raise SandboxError(f"A sandbox could not confine itself: {clean(str(message.get('fault')), 500)}.")
@@ -81,14 +81,14 @@ class Process:
 
     def exchange(
         self, frame: bytes, seconds: float, *, replies: int = 1, left: float = math.inf, room: float = math.inf
-    ) -> tuple[list[calls.Answer], Failure | None]:
-        """Send `frame` and read so many replies, each within `seconds` of the last, all within `left` seconds and
-        `room` bytes; drain what is printed. The replies that came, and what the next one failed of: after that the
-        process is gone.
+    ) -> tuple[list[bytearray], Failure | None]:
+        """Send `frame` and read so many replies, whole frames that are not looked into: each within `seconds` of the
+        last, all within `left` seconds and `room` bytes; drain what is printed. The replies that came, and what the
+        next one failed of: after that the process is gone.
 
         Time that it stood in line for a processor does not count.
         """
-        got: list[calls.Answer] = []
+        got: list[bytearray] = []
         self.spent = self.flood = self.received = 0
         self.clock.start()
         failure = self._exchanged(frame, seconds, got, replies, left, room)
@@ -97,7 +97,7 @@ class Process:
         return got, failure
 
     def _exchanged(
-        self, frame: bytes, seconds: float, got: list[calls.Answer], replies: int, left: float, room: float
+        self, frame: bytes, seconds: float, got: list[bytearray], replies: int, left: float, room: float
     ) -> Failure | None:
         pending = memoryview(frame)
         allowed = min(seconds, left)
@@ -106,7 +106,7 @@ class Process:
             while pending or len(got) < replies:
                 if pending:
                     pending = self._send(pending)
-                if self._parsed(got, replies, room):
+                if self._parted(got, replies, room):
                     self._lap()
                     if len(got) < replies:
                         time.sleep(GATHERING)
@@ -134,7 +134,7 @@ class Process:
             return self.end(None if _gone(self.pid) else Failure("closed", "", "closed its channel and went on"))
         return None
 
-    def _parsed(self, got: list[calls.Answer], replies: int, room: float) -> bool:
+    def _parted(self, got: list[bytearray], replies: int, room: float) -> bool:
         """Move whole replies to `got`, as many as are asked for. What is over stays: a child that sends more than it
         is asked for hears its own surplus as the next answer, at whatever moment each of them arrived."""
         before = len(got)
@@ -142,7 +142,7 @@ class Process:
             if self.received + size > room:
                 raise _NoRoom
             self.received += size
-            got.append(wire.parse(self.unread if size == len(self.unread) else self.unread[:size]))
+            got.append(self.unread[:size])
             self.unread = self.unread[size:]
         return len(got) > before
 
