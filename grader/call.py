@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -36,17 +37,13 @@ class Failure:
 
 def tensors(tree: Any) -> list[Tensor]:
     """The tensors in a nesting of tuples, lists and dicts, depth first."""
-    found: list[Tensor] = []
-    stack: list[Any] = [tree]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, Tensor):
-            found.append(item)
-        elif isinstance(item, (tuple, list)):
-            stack.extend(reversed(item))
-        elif isinstance(item, dict):
-            stack.extend(reversed(item.values()))
-    return found
+    if isinstance(tree, Tensor):
+        return [tree]
+    if isinstance(tree, dict):
+        tree = tree.values()
+    elif not isinstance(tree, (tuple, list)):
+        return []
+    return [tensor for item in tree for tensor in tensors(item)]
 
 
 @dataclass(frozen=True)
@@ -62,7 +59,7 @@ class Invocation:
     watched: bool = False
     """Whether the operators that run are counted, which costs half as much again as the call."""
 
-    @property
+    @functools.cached_property
     def inputs(self) -> list[Tensor]:
         """The tensors among args and kwargs in the order in which they are sent: depth first, args first."""
         return tensors((self.args, self.kwargs))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import sys
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from grader.assignment import Assignment
 from grader.authoring.master import load_reference
 from grader.diagnosis.whatif import Bounds
 from grader.errors import AssignmentError, UsageError
+from grader.kept import kept
 from grader.misconception import Bank, Convention, doubled
 
 
@@ -28,10 +30,15 @@ class Staff:
     """Inputs -> for each returned value the absolute error that any correct order of operations stays under."""
     conventions: tuple[Convention, ...]
 
-    def in_double(self, *args: Any, **kwargs: Any) -> Any:
+    @functools.cached_property
+    def in_double(self) -> Callable[..., Any]:
         """The reference on float64 copies of the floating tensors: the expected values of a check."""
-        args, kwargs = doubled((args, kwargs))  # which keeps the graph: a check may ask for the expected gradient
-        return self.reference(*args, **kwargs)
+
+        def expected(*args: Any, **kwargs: Any) -> Any:
+            args, kwargs = doubled((args, kwargs))  # which keeps the graph: a check may ask for the expected gradient
+            return self.reference(*args, **kwargs)
+
+        return kept(expected)
 
 
 def no_reference(*args: object, **kwargs: object) -> None:

@@ -23,6 +23,7 @@ from torch.utils.backend_registration import (
 
 from grader.sandbox.accelerator_rules import NAME
 from grader.sandbox.accelerator_tensor import Emulated, register
+from grader.sandbox.accelerator_whole import whole
 
 _OTHER_KINDS = ("cuda", "xpu", "mps", "hpu", "mtia")
 
@@ -52,6 +53,11 @@ def to_device(tensor: Tensor, where: str = f"{NAME}:0") -> Tensor:
     moved = memory.clone() if where.startswith(NAME) else memory.to(where)
     placed = moved.as_strided(tensor.size(), tensor.stride(), tensor.storage_offset())
     return (Emulated(placed) if where.startswith(NAME) else placed).requires_grad_(tensor.requires_grad)
+
+
+def adopt(tensor: Tensor) -> Tensor:
+    """A plain CPU tensor as one on the emulated device: with its memory, which must not be anybody else's."""
+    return Emulated(tensor)
 
 
 def to_host(tensor: Tensor) -> Tensor:
@@ -158,7 +164,10 @@ class _Front(TorchFunctionMode):
         if kwargs.get("device") is not None:
             kwargs = {**kwargs, "device": self._named(kwargs["device"])}
         special = self._special.get(func)
-        return special(*args, **kwargs) if special else func(*args, **kwargs)
+        if special:
+            return special(*args, **kwargs)
+        result = whole(func, args, kwargs)
+        return func(*args, **kwargs) if result is NotImplemented else result
 
     def _named(self, device: Any) -> Any:
         """The device that is meant. Refuses another kind of accelerator by name."""

@@ -8,7 +8,7 @@ numbers, and wraps what came out. Operators on such a tensor come by way of its 
 from __future__ import annotations
 
 import copy
-from functools import partial
+import functools
 from typing import Any
 
 import torch
@@ -39,7 +39,7 @@ class Emulated(Tensor):
             strides=inner.stride(),
             storage_offset=inner.storage_offset(),
             dtype=inner.dtype,
-            device=torch.device(NAME, 0),
+            device=_device(),
         )
         outer.plain = inner
         return outer
@@ -83,6 +83,12 @@ class Emulated(Tensor):
         return self.numpy()
 
 
+@functools.cache
+def _device() -> torch.device:
+    """There is one once it is registered."""
+    return torch.device(NAME, 0)
+
+
 def run(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """One operator as the device would run it. Raises RuntimeError in a real device's words where it would not."""
     rule = rule_of(func)
@@ -118,6 +124,11 @@ def run(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return _wrap(result, {**outer, **{id(tensor): tensor for tensor in host}})
 
 
+def wrapped(result: Tensor) -> Emulated:
+    """A result of the CPU's as one of the device's."""
+    return Emulated(_settled(result))
+
+
 def register() -> list[Any]:
     """Make `run` the device's kernel for every operator. What is returned must live as long as the device."""
     everything = torch._C._dispatch_library("IMPL", "_", _KEY, __file__, 0)
@@ -127,7 +138,7 @@ def register() -> list[Any]:
     for name in ("empty.memory_format", "empty_strided", "_copy_from", "_local_scalar_dense"):
         packet, _, overload = name.partition(".")
         func = getattr(getattr(torch.ops.aten, packet), overload or "default")
-        inside.impl(name, _KEY, partial(_run, func))
+        inside.impl(name, _KEY, functools.partial(_run, func))
     autocast = torch._C._dispatch_library("IMPL", "_", f"Autocast{_KEY}", __file__, 0)
     autocast.fallback_fallthrough(f"Autocast{_KEY}")  # allowed, and casts nothing
     return [everything, inside, autocast, accelerator_cells.register()]
@@ -153,7 +164,7 @@ def _wrap(result: Any, known: dict[int, Tensor]) -> Any:
     if isinstance(result, Tensor):
         if result.device.type != "cpu":
             return result
-        return known[id(result)] if id(result) in known else Emulated(_settled(result))
+        return known[id(result)] if id(result) in known else wrapped(result)
     if isinstance(result, (list, tuple)):
         return type(result)([_wrap(item, known) for item in result])
     return result

@@ -47,20 +47,25 @@ def request(asked: Sequence[Invocation], function: str) -> bytes:
     return packer.frame({"calls": [packer.invocation(invocation, function) for invocation in asked]})
 
 
-def understand(asked: Invocation, reply: bytearray) -> Call:
-    """The invocation with what the child answered, or with a "malformed" failure when that is no answer."""
+def understand(asked: Invocation, reply: bytearray, digest: bytes = b"") -> Call:
+    """The invocation with what the child answered, or with a "malformed" failure when that is no answer.
+
+    `digest`: of the reply, for who compares replies.
+    """
     try:
         message, tensors, layouts = wire.parse(reply)
         if "broken" in message:
-            return Call.of(asked, failure=Failure("malformed", "", "", trace=str(message["broken"])))
-        return _understood(asked, message, tensors, layouts)
+            return Call.of(asked, failure=Failure("malformed", "", "", trace=str(message["broken"])), digest=digest)
+        return _understood(asked, message, tensors, layouts, digest)
     except (wire.Malformed, msgspec.ValidationError, KeyError, TypeError, ValueError, AttributeError) as error:
-        return Call.of(asked, failure=Failure("malformed", "", str(error)[:500]))
+        return Call.of(asked, failure=Failure("malformed", "", str(error)[:500]), digest=digest)
 
 
-def _understood(asked: Invocation, reply: dict[str, Any], tensors: list[Tensor], layouts: list[Layout]) -> Call:
+def _understood(
+    asked: Invocation, reply: dict[str, Any], tensors: list[Tensor], layouts: list[Layout], digest: bytes
+) -> Call:
     if "failure" in reply:
-        return Call.of(asked, failure=msgspec.convert(reply["failure"], Failure))
+        return Call.of(asked, failure=msgspec.convert(reply["failure"], Failure), digest=digest)
     # Only inputs that the call changed come back; each of the others is still what was sent.
     pairs = zip(asked.inputs, reply["after"], strict=True)
     after = tuple(sent if index is None else wire.pick(tensors, index) for sent, index in pairs)
@@ -75,6 +80,7 @@ def _understood(asked: Invocation, reply: dict[str, Any], tensors: list[Tensor],
         gradients=gradients,
         layouts=tuple(layouts[: int(reply["outputs"])]),
         operators=None if ops is None else _operators(ops, int(reply["largest"])),
+        digest=digest,
     )
 
 

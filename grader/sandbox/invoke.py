@@ -26,9 +26,10 @@ class Placement:
         self.real = "" if accelerator_name == "emulated" else accelerator_name
 
     def place(self, tensor: Tensor, device: str) -> Tensor:
+        """A tensor of ours on the device of a call; its memory goes with it where the device has none of its own."""
         if device == "cpu":
             return tensor
-        return accelerator.to_device(tensor, self.real) if self.real else accelerator.to_device(tensor)
+        return accelerator.to_device(tensor, self.real) if self.real else accelerator.adopt(tensor)
 
     def fetch(self, tensor: Tensor) -> tuple[Tensor, str]:
         """(the tensor on the CPU, the device that it stands on)."""

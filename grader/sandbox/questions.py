@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from torch import Tensor
 
@@ -65,7 +65,7 @@ class Questions(tuple[Invocation, ...]):
         kept = self._kept.pop(key, None)
         self._bytes += 0 if kept else len(reply)
         if kept is None or not kept.intact:
-            kept = _Kept.of(replace(understand(self[number], reply), digest=key[1]), len(reply))
+            kept = _Kept.of(understand(self[number], reply, key[1]), len(reply))
         self._kept[key] = kept
         while self._bytes > KEPT_BYTES:
             _, oldest = self._kept.popitem(last=False)

@@ -210,13 +210,13 @@ def value(packed: Any, tensors: Sequence[Tensor], depth: int = 0) -> Any:
         return [value(item, tensors, depth + 1) for item in packed[:MAX_NODES]]
     if not isinstance(packed, dict):
         raise Malformed("unknown value")
+    if len(packed) == 1 and "t" in packed:  # by far the most frequent
+        return pick(tensors, packed["t"])
     match packed:
         case {"o": str(name), "t": int(index)}:
             return Foreign(name, pick(tensors, index))
         case {"o": str(name)}:
             return Foreign(name)
-        case {"t": int(index)}:
-            return pick(tensors, index)
         case {"s": str(text)}:
             return text
         case {"f": "nan" | "inf" | "-inf" as number}:

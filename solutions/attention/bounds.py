@@ -12,6 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from grader.kept import kept
 from grader.tolerance import GUARD, SAFETY, gamma, product_bound, softmax_bound, underflow, unit_roundoff
 
 SCALING = 4
@@ -46,6 +47,7 @@ def exact(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None = None) -> Exact:
     return Exact(K, V, Q, scores, weights, moved.masked_fill(hidden, 0.0))
 
 
+@kept
 def bounds(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """Absolute errors of (output, weights) that any correct order of operations stays under.
 
@@ -58,6 +60,7 @@ def bounds(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None = None) -> tuple
     return SAFETY * mixed, SAFETY * moved
 
 
+@kept
 def row_sum_bound(Q: Tensor, K: Tensor, mask: Tensor | None = None) -> Tensor:
     """(..., Tq): how far from 1 the weights of a row may add up to, though their arguments may all be wrong.
 
@@ -69,6 +72,7 @@ def row_sum_bound(Q: Tensor, K: Tensor, mask: Tensor | None = None) -> Tensor:
     return SAFETY * moved.sum(-1)
 
 
+@kept
 def gradient_bounds(
     Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None, g_output: Tensor, g_weights: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:

@@ -7,6 +7,7 @@ import math
 import torch
 from torch import Tensor
 
+from grader.kept import kept
 from grader.tolerance import EXP_ROUNDINGS, GUARD, SAFETY, gamma, product_bound, underflow, unit_roundoff
 
 SCALING = 4
@@ -15,6 +16,7 @@ MENDING = EXP_ROUNDINGS + 2
 """Roundings that one more block costs a term: the factor exp(m_old - m_new), the product, the sum."""
 
 
+@kept
 def bounds(Q: Tensor, K: Tensor, V: Tensor, block_size: int) -> tuple[Tensor, Tensor]:
     """Absolute errors of (output, lse), (..., Tq, d_v) and (..., Tq) float64.
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from grader.kept import kept
 from grader.tolerance import SAFETY, product_bound, softmax_bound
 
 SCALING = 4
@@ -42,6 +43,7 @@ def split(known: Known, heads: int) -> Known:
     return Known(*(x.unflatten(-1, (heads, -1)).transpose(1, 2) for x in known))
 
 
+@kept
 def bounds(
     x: Tensor,
     context: Tensor,
