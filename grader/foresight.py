@@ -24,6 +24,7 @@ from torch import Tensor
 from grader.call import Call, Invocation
 from grader.collect import Checks
 from grader.collected import Check
+from grader.diagnosis.again import Answers, Explained
 from grader.results import CheckResult
 from grader.sandbox.interface import Session
 from grader.sandbox.questions import Questions
@@ -32,9 +33,6 @@ from grader.student import Student
 
 KEPT = 2000
 """For each variant; they hold no numbers but those in pictures."""
-
-Answers = tuple[bytes, ...]
-"""Digests of the replies to a check's first calls."""
 
 
 class Enough(BaseException):
@@ -65,6 +63,7 @@ class Variant:
     requests: list[Request] = field(default_factory=list)
     """In the order in which they are made."""
     judged: dict[tuple[str, Answers], Judged] = field(default_factory=dict)
+    explained: dict[Answers, Explained] = field(default_factory=dict)
 
 
 def foresee(

@@ -19,7 +19,7 @@ from grader.sandbox.interface import Sandbox, Session
 
 Found = TypeVar("Found")
 Probe = Callable[[Session], Verdict]
-Attempt = Callable[[Session, Verdict], tuple[Found, list[Call]]]
+Try = Callable[[Session, Verdict], tuple[Found, list[Call]]]
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Tried(Generic[Found]):
 
 
 @contextmanager
-def tried(sandbox: Sandbox, sources: Sources, probe: Probe, attempt: Attempt[Found]) -> Iterator[Tried[Found]]:
+def tried(sandbox: Sandbox, sources: Sources, probe: Probe, attempt: Try[Found]) -> Iterator[Tried[Found]]:
     """What `attempt` finds in the opened work, with the calls that it made; the work stays open as long as the block.
 
     The attempt is made twice where the probe saw nothing wrong, because it has no examples to call with, and then

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from grader import marker as marking
+from grader import attempt as marking
 from grader import secret, staff
 from grader.call import Call
 from grader.collect import Checks

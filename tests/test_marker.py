@@ -273,7 +273,7 @@ def broken(*arguments: object, **options: object) -> list[DiagnosisResult]:
 
 def test_a_bug_in_the_diagnosis_costs_the_explanation_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The marks are what the checks gave; staff, and nobody else, read what broke and where."""
-    monkeypatch.setattr("grader.diagnosis.diagnose.diagnose", broken)
+    monkeypatch.setattr("grader.diagnosis.again.diagnose", broken)
     report = mark(tmp_path, lambda x: x * 3, misconceptions=BANK)
     assert (report.status, report.score, report.diagnoses) == ("graded", 6, [])
     (flag,) = [flag for flag in report.flags if flag.id == "diagnosis-broke"]
@@ -288,7 +288,7 @@ def test_a_bug_in_the_diagnosis_is_an_error_where_the_mark_needs_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With partial credit for a named slip nobody can say what the mark is."""
-    monkeypatch.setattr("grader.diagnosis.diagnose.diagnose", broken)
+    monkeypatch.setattr("grader.diagnosis.again.diagnose", broken)
     settings = course.SETTINGS + "[partial_credit.three]\nvalues = 0.5\n"
     report = mark(tmp_path, lambda x: x * 3, misconceptions=BANK, settings=settings)
     assert (report.status, report.diagnoses) == ("error", [])
