@@ -37,7 +37,7 @@ def searched(monkeypatch: pytest.MonkeyPatch) -> list[list[bytes]]:
 
     def diagnose(calls: Sequence[Call], bank: Bank, bounds: object, *, ask: Ask) -> list[DiagnosisResult]:
         made.append([ask((torch.tensor(number),), {}).digest for number in (7, 8)])
-        return [DiagnosisResult(misconceptions=[str(made[-1])], title="")]
+        return [DiagnosisResult(misconceptions=[str(made[-1])], title="", explanation="")]
 
     monkeypatch.setattr(again, "diagnose", diagnose)
     return made
