@@ -61,16 +61,29 @@ def cpu_seconds(pid: int) -> float:
 
 def copies(folder: Path, source: str, count: int) -> None:
     """`count` submissions of the same code, each with a comment of its own, so that each has its own digest."""
-    for number in range(count):
+    handed_in(folder, [f"{source}\n# {number}\n" for number in range(count)])
+
+
+def handed_in(folder: Path, sources: Sequence[str]) -> None:
+    """A submission of each of these codes."""
+    for number, source in enumerate(sources):
         one = folder / f"student{number:05d}"
         one.mkdir(parents=True)
-        (one / "attention.py").write_text(f"{source}\n# {number}\n", encoding="utf-8")
+        (one / "attention.py").write_text(source, encoding="utf-8")
 
 
 def grade(folder: Path, *, jobs: int = 1) -> tuple[str, ...]:
     """The command that grades a folder into a fresh run directory beside it, which goes where the folder goes."""
     out = tempfile.mkdtemp(prefix="bench-run-", dir=folder.parent)
     return (*GRADER, "grade", "attention", str(folder), "--out", out, "--jobs", str(jobs), "--fresh")
+
+
+def own_numbers(source: str, count: int) -> list[str]:
+    """The right answer in `count` ways that round differently: softmax does not change when all scores are moved."""
+    plain = "torch.softmax(scores, dim=-1)"
+    if plain not in source:
+        raise RuntimeError("The reference is written in another way: bench/measure.py must find its softmax again.")
+    return [source.replace(plain, f"torch.softmax(scores + {number}e-4, dim=-1)") for number in range(count)]
 
 
 def right_answer() -> str:

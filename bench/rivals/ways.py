@@ -39,9 +39,9 @@ def gradescope_utils(rivals: Environment, folder: Path, answer: str) -> list[Way
 
 
 def nbgrader(rivals: Environment, folder: Path, answer: str) -> list[Way]:
-    """`nbgrader autograde` of a class; its reports (`generate_feedback`) are left out."""
+    """`nbgrader autograde` of a class, alone and with the reports of `nbgrader generate_feedback`."""
     more = 3
-    batches = []
+    batches, reports = [], []
     for count in (1, 1 + more):
         course = folder / str(count)
         source = course / "source" / "attention"
@@ -60,8 +60,12 @@ def nbgrader(rivals: Environment, folder: Path, answer: str) -> list[Way]:
             scores = [float(row["score"]) for row in csv.DictReader(file)]
         _full_marks(min(scores) if len(scores) == count else 0)
         batches.append(rivals.command(course, "nbgrader", "autograde", "attention", "--force"))
-    few, many = batches
-    return [Way("autograde, one more in a batch", many, few, more, goal=60)]
+        rivals.run(course, "nbgrader", "generate_feedback", "attention", "--force")
+        reports.append(rivals.command(course, "nbgrader", "generate_feedback", "attention", "--force"))
+    return [
+        Way("autograde, one more in a batch", batches[1], batches[0], more, goal=60),
+        Way("generate_feedback, one more in a batch", reports[1], reports[0], more),
+    ]
 
 
 def otter_grader(rivals: Environment, folder: Path, answer: str) -> list[Way]:
