@@ -166,7 +166,7 @@ def collect(path: Path, checks: Checks) -> None:
     """
     if not path.is_file():
         raise AssignmentError(f"{path} is missing. It holds the checks; see docs/writing-checks.md.")
-    pytest.main([str(path), f"--rootdir={path.parent}", *OPTIONS], plugins=[checks])
+    pytest.main([str(path), f"--rootdir={path.parent}", f"--confcutdir={path.parent}", *OPTIONS], plugins=[checks])
     if checks.stopped is not None:
         raise checks.stopped
     if checks.broken:
