@@ -19,6 +19,7 @@ from grader.collect import Checks, collect
 from grader.collected import Check
 from grader.diagnosis import contract
 from grader.diagnosis.contract import Verdict
+from grader.diagnosis.examples import Examples
 from grader.errors import GraderError
 from grader.foresight import Variant
 from grader.reading import source
@@ -48,6 +49,7 @@ class Marker:
         self.circumstances = circumstances
         self.digest = assignment.digest()
         self.reporter = Reporter(assignment, self.digest, circumstances)
+        self.examples = Examples(staff.conventions, staff.reference)
         self.variants: dict[int, Variant] = {}
 
     def run(self, submissions: Iterable[Submission], deliver: Callable[[Report], None]) -> None:
@@ -123,11 +125,4 @@ class Marker:
     def _probe(self, session: Session) -> Verdict:
         """Whether and how the function can be called, in a few small calls."""
         settings = self.assignment.settings
-        return contract.probe(
-            session.loaded,
-            session.call,
-            settings.entry,
-            self.staff.reference,
-            self.staff.conventions,
-            settings.conventions,
-        )
+        return contract.probe(session.loaded, session.calls, settings.entry, self.examples, settings.conventions)

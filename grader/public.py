@@ -50,7 +50,7 @@ def check(root: Path, name: str, file: Path | None) -> bool:
     console.print(f"[bold]Public checks[/] of {escape(assignment.settings.title)} on {escape(str(path))}")
 
     def probe(session: Session) -> Verdict:
-        return contract.probe(session.loaded, session.call, assignment.settings.entry, None, (), {})
+        return contract.probe(session.loaded, session.calls, assignment.settings.entry)
 
     def attempt(session: Session, verdict: Verdict) -> tuple[list[Checked], list[Call]]:
         return ([], []) if verdict.fatal else _run(assignment, session)

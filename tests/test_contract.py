@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,10 +13,12 @@ from torch import Tensor
 
 from grader import assignment, staff
 from grader.assignment import Convention as Setting
-from grader.call import Call, Failure, Foreign
+from grader.call import Call, Failure, Foreign, Invocation
 from grader.diagnosis import contract
 from grader.diagnosis.contract import Verdict
+from grader.diagnosis.examples import Examples
 from grader.entry import Found, Loaded, Problem
+from grader.misconception import fresh
 from grader.results import Place
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -23,6 +26,7 @@ ASSIGNMENT = assignment.load("attention", ROOT)
 STAFF = staff.load(ASSIGNMENT)
 ENTRY = ASSIGNMENT.settings.entry
 RIGHT = STAFF.reference
+EXAMPLES = Examples(STAFF.conventions, RIGHT)
 PLACE = Place(file="attention.py", line=3)
 PARAMETERS = ["Q", "K", "V", "mask=None"]
 
@@ -32,23 +36,22 @@ def loaded(parameters: list[str] = PARAMETERS, *, kind: Any = "function", stub: 
 
 
 def calling(function: Callable[..., Any], count: list[int] | None = None) -> contract.Calling:
-    def call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+    def call(asked: Invocation) -> Call:
         if count is not None:
             count.append(1)
+        args, kwargs = fresh((asked.args, asked.kwargs))
         try:
-            return Call(args, kwargs, "cpu", output=function(*args, **kwargs))
+            return Call.of(asked, output=function(*args, **kwargs))
         except Exception as error:
-            return Call(args, kwargs, "cpu", failure=Failure("exception", type(error).__name__, str(error), PLACE))
+            return Call.of(asked, failure=Failure("exception", type(error).__name__, str(error), PLACE))
 
-    return call
+    return lambda asked: list(map(call, asked))
 
 
 def probe(
     function: Callable[..., Any], parameters: list[str] = PARAMETERS, settings: Mapping[str, Setting] | None = None
 ) -> Verdict:
-    return contract.probe(
-        loaded(parameters), calling(function), ENTRY, STAFF.reference, STAFF.conventions, settings or {}
-    )
+    return contract.probe(loaded(parameters), calling(function), ENTRY, EXAMPLES, settings)
 
 
 def mask_turned(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None = None) -> Any:
@@ -114,7 +117,7 @@ def test_nothing_is_said_about_a_function_that_fits(function: Callable[..., Any]
 def test_a_function_that_fits_costs_three_calls() -> None:
     """One for each example, no more."""
     count: list[int] = []
-    contract.probe(loaded(), calling(RIGHT, count), ENTRY, STAFF.reference, STAFF.conventions, {})
+    contract.probe(loaded(), calling(RIGHT, count), ENTRY, EXAMPLES)
     assert len(count) == 3
 
 
@@ -139,7 +142,7 @@ def test_wrong_numbers_are_not_taken_for_a_convention() -> None:
 def test_another_name_is_named_with_the_mend() -> None:
     """The student reads which function was found and what it must be called."""
     other = Found(name="attention", kind="function", parameters=["q", "k", "v"], stub=False, place=PLACE)
-    verdict = contract.probe(Loaded(entry=None, others=[other]), calling(RIGHT), ENTRY, RIGHT, STAFF.conventions, {})
+    verdict = contract.probe(Loaded(entry=None, others=[other]), calling(RIGHT), ENTRY, EXAMPLES)
     assert verdict.fatal
     assert "one called attention at line 3" in verdict.words
     assert "scaled_dot_product_attention(Q, K, V, mask=None)" in verdict.words
@@ -150,7 +153,7 @@ def test_another_name_is_named_with_the_mend() -> None:
 def test_a_class_or_nothing_at_all_says_what_to_write(found: list[Any]) -> None:
     """A Module is explained; so is work without any function."""
     others = [Found(name="Attention", kind=kind, parameters=[], stub=False, place=PLACE) for kind in found]
-    verdict = contract.probe(Loaded(entry=None, others=others), calling(RIGHT), ENTRY, RIGHT, STAFF.conventions, {})
+    verdict = contract.probe(Loaded(entry=None, others=others), calling(RIGHT), ENTRY, EXAMPLES)
     assert verdict.fatal
     assert "def scaled_dot_product_attention(Q, K, V, mask=None)" in verdict.words
     assert ("class" in verdict.words) == bool(found)
@@ -159,7 +162,7 @@ def test_a_class_or_nothing_at_all_says_what_to_write(found: list[Any]) -> None:
 def test_what_kept_the_work_from_loading_comes_first() -> None:
     """A syntax error explains why there is no function."""
     problem = Problem(kind="syntax", message="Line 2 has a bracket that is never closed.", place=PLACE)
-    verdict = contract.probe(Loaded(entry=None, problems=[problem]), calling(RIGHT), ENTRY, RIGHT, (), {})
+    verdict = contract.probe(Loaded(entry=None, problems=[problem]), calling(RIGHT), ENTRY)
     assert verdict.words.startswith("Line 2 has a bracket")
     assert verdict.place == PLACE
 
@@ -167,7 +170,7 @@ def test_what_kept_the_work_from_loading_comes_first() -> None:
 def test_a_stub_and_a_class_are_not_called() -> None:
     """Nothing to try: the words say what to do."""
     for found, words in ((loaded(stub=True), "not written yet"), (loaded(kind="class"), "is a class")):
-        verdict = contract.probe(found, calling(RIGHT), ENTRY, RIGHT, STAFF.conventions, {})
+        verdict = contract.probe(found, calling(RIGHT), ENTRY, EXAMPLES)
         assert verdict.fatal
         assert words in verdict.words
 
@@ -184,7 +187,7 @@ def test_a_stub_and_a_class_are_not_called() -> None:
 def test_parameters_that_do_not_fit_are_named(parameters: list[str], words: str) -> None:
     """Missing, extra, required and renamed parameters each have their sentence, with and without staff files."""
     assert words in probe(RIGHT, parameters).words
-    assert words in contract.probe(loaded(parameters), calling(RIGHT), ENTRY, None, (), {}).words
+    assert words in contract.probe(loaded(parameters), calling(RIGHT), ENTRY).words
 
 
 # --- the form of the answer ---
@@ -252,16 +255,33 @@ def test_a_crash_in_the_cell_is_told_at_once() -> None:
     assert "device=Q.device" in probe(hard_coded).words
 
 
-def test_a_time_out_is_met_only_once() -> None:
-    """The probe does not wait again and again for a function that hangs."""
+def test_a_function_that_hangs_is_tried_in_no_other_way() -> None:
+    """No convention is looked for behind a time-out: each try could take as long, and the checks will tell."""
     count: list[int] = []
 
-    def call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
-        count.append(1)
-        return Call(args, kwargs, "cpu", failure=Failure("timeout", "", ""))
+    def hangs(asked: Sequence[Invocation]) -> list[Call]:
+        count.extend(1 for _ in asked)
+        return [Call.of(one, failure=Failure("timeout", "", "")) for one in asked]
 
-    assert contract.probe(loaded(), call, ENTRY, RIGHT, STAFF.conventions, {}) == Verdict()
-    assert len(count) == 1
+    assert contract.probe(loaded(), hangs, ENTRY, EXAMPLES) == Verdict()
+    assert len(count) == len(EXAMPLES.inputs)
+
+
+@pytest.mark.parametrize("second", ["right", "with other parameters", "wrong"])
+def test_what_was_found_of_the_same_replies_is_found_again(second: str) -> None:
+    """Examples answered like somebody else's need no second look; a parameter list does, and so do other replies."""
+    examples = Examples(STAFF.conventions, RIGHT)
+
+    def answering(function: Callable[..., Any], digest: bytes) -> contract.Calling:
+        made = calling(function)
+        return lambda asked: [replace(call, digest=digest) for call in made(asked)]
+
+    assert contract.probe(loaded(), answering(RIGHT, b"1"), ENTRY, examples) == Verdict()
+    parameters = ["K", "Q", "V"] if second == "with other parameters" else PARAMETERS
+    function, digest = (mask_turned, b"2") if second == "wrong" else (RIGHT, b"1")
+    verdict = contract.probe(loaded(parameters), answering(function, digest), ENTRY, examples)
+    assert bool(verdict.words) == (second != "right")
+    assert verdict.right == (1 if second == "wrong" else len(examples.inputs))
 
 
 # --- what the settings decide ---

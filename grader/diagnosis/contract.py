@@ -15,15 +15,15 @@ from torch import Tensor
 
 from grader import assignment
 from grader.answers import where
-from grader.call import Call
+from grader.call import Call, Invocation
 from grader.diagnosis import crashes, forms, signature
+from grader.diagnosis.examples import Examples
 from grader.entry import Entry, Found, Loaded
 from grader.misconception import Convention, Inputs, fresh
 from grader.results import Place
 from grader.student import Adapter
 
-Calling = Callable[[tuple[Any, ...], dict[str, Any]], Call]
-Reference = Callable[..., Any]
+Calling = Callable[[Sequence[Invocation]], list[Call]]
 
 TOLD = frozenset({"name", "arguments", "device named", "import", "stub"})
 """Families of crashes that are about the cell or the call, not about the computation, and are told at once."""
@@ -63,17 +63,16 @@ class Verdict:
 
 def probe(
     loaded: Loaded,
-    call: Calling,
+    calls: Calling,
     entry: Entry,
-    reference: Reference | None,
-    conventions: Sequence[Convention],
-    settings: Mapping[str, assignment.Convention],
+    examples: Examples | None = None,
+    settings: Mapping[str, assignment.Convention] | None = None,
 ) -> Verdict:
-    """Look at what was loaded, then call it on the conventions' examples.
+    """Look at what was loaded, then call it on the examples.
 
     Args:
-        call: runs the student's function on the CPU.
-        reference: the right answer; without it, or without conventions, nothing is called.
+        calls: runs the student's function on the CPU.
+        examples: without any, nothing is called.
         settings: convention id -> what to do about it; what is not named is explained only.
     Never says anything about a function that answers the examples as the reference does.
     """
@@ -85,9 +84,9 @@ def probe(
     if loaded.entry.kind == "class":
         return Verdict(signature.not_a_function(loaded.entry, entry), loaded.entry.place, fatal=True)
     misfits = signature.misfits(loaded.entry, entry)
-    if reference is None or not conventions:
+    if examples is None or not examples.inputs:
         return Verdict(" ".join(misfits), loaded.entry.place if misfits else None)
-    return _Probe(loaded.entry, call, entry, reference, conventions, settings).verdict(misfits)
+    return _Probe(loaded.entry, calls, entry, examples, settings or {}).verdict(misfits)
 
 
 @dataclass(frozen=True)
@@ -111,39 +110,40 @@ class _Probe:
     def __init__(
         self,
         found: Found,
-        call: Calling,
+        calls: Calling,
         entry: Entry,
-        reference: Reference,
-        conventions: Sequence[Convention],
+        examples: Examples,
         settings: Mapping[str, assignment.Convention],
     ) -> None:
-        self.found, self.call, self.entry, self.reference = found, call, entry, reference
-        self.conventions, self.settings = conventions, settings
+        self.found, self.calls, self.entry, self.examples, self.settings = found, calls, entry, examples, settings
         self.made: list[tuple[Inputs, Call]] = []
 
     def verdict(self, misfits: list[str]) -> Verdict:
         words, place = list(misfits), self.found.place if misfits else None
-        examples = self.conventions[0].examples()
-        plain: list[Call] = []
-        for inputs in examples:
-            plain.append(self._called(inputs))
-            failure = plain[-1].failure
-            if failure is not None and failure.kind != "exception":
-                break  # a time-out, say: the checks will tell, once is enough
-        answers = [(inputs, got) for inputs, got in zip(examples, plain, strict=False) if got.failure is None]
-        if len(plain) < len(examples):
-            return Verdict(" ".join(words), place)
+        examples = self.examples.inputs
+        plain = self.calls(self.examples.questions)
+        self.made = list(zip(examples, plain, strict=True))
+        if any(got.failure is not None and got.failure.kind != "exception" for got in plain):
+            return Verdict(" ".join(words), place)  # a time-out, say: the checks will tell
+        replies = tuple(got.digest for got in plain)
+        if not misfits and replies in self.examples.fitting:
+            return Verdict(right=len(examples))
+        answers = [(inputs, got) for inputs, got in self.made if got.failure is None]
         form = None
         if answers:
-            form = forms.recognise(answers[0][1].output, self._right(answers[0][0]), self.entry.returns)
+            form = forms.recognise(answers[0][1].output, self.examples.right(answers[0][0]), self.entry.returns)
         wrong = [inputs for inputs, got in zip(examples, plain, strict=True) if not self._agrees(got, inputs, form)]
         raised = len(answers) < len(plain)
         convention = self._convention(examples, wrong, form, crashed=not answers) if wrong else None
         if not answers and convention is None:
             told, at = self._told(plain, TOLD - {"arguments"} if misfits else TOLD)
             words, place = words + told, at or place
-        decided = self._decided(words, place, form, convention)
-        return replace(decided, right=len(examples) - len(wrong), raised=raised)
+        decided = replace(
+            self._decided(words, place, form, convention), right=len(examples) - len(wrong), raised=raised
+        )
+        if decided == Verdict() and not wrong and all(replies):
+            self.examples.fitting.add(replies)
+        return decided
 
     def _told(self, calls: Sequence[Call], families: frozenset[str]) -> tuple[list[str], Place | None]:
         """Crashes in every call that are about the cell or the call."""
@@ -162,7 +162,7 @@ class _Probe:
 
         One that asks something smaller counts only where every plain call crashed: a wrong number is no convention.
         """
-        for convention in self.conventions:
+        for convention in self.examples.conventions:
             tried = [(inputs, convention.arguments(*inputs)) for inputs in examples]
             pairs = [(inputs, translated) for inputs, translated in tried if translated is not None]
             mended = any(inputs is other for inputs, _ in pairs for other in wrong)
@@ -208,14 +208,9 @@ class _Probe:
         for earlier, got in self.made:
             if _identical(earlier, inputs):
                 return got
-        got = self.call(*fresh(inputs))
+        [got] = self.calls([Invocation(*fresh(inputs))])
         self.made.append((inputs, got))
         return got
-
-    def _right(self, inputs: Inputs) -> tuple[Tensor, ...]:
-        args, kwargs = fresh(inputs)
-        answer = self.reference(*args, **kwargs)
-        return (answer,) if isinstance(answer, Tensor) else tuple(answer)
 
     def _agrees(self, got: Call, inputs: Inputs, form: forms.Form | None) -> bool:
         """Whether the call gives the reference's answer to `inputs`, in the assignment's form or in `form`."""
@@ -223,7 +218,7 @@ class _Probe:
             return False
         output = form.translate(got.output) if form else got.output
         values = (output,) if isinstance(output, Tensor) else output
-        right = self._right(inputs)
+        right = self.examples.right(inputs)
         if not isinstance(values, (tuple, list)):
             return False
         if form is not None and form.partial is not None:
