@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from torch import Tensor
@@ -44,6 +44,22 @@ def tensors(tree: Any) -> list[Tensor]:
     elif not isinstance(tree, (tuple, list)):
         return []
     return [tensor for item in tree for tensor in tensors(item)]
+
+
+def copied(tree: Any) -> Any:
+    """A nesting of tuples, lists and dicts with containers and tensors of its own, for whoever may write into them."""
+    if isinstance(tree, Tensor):
+        return tree.clone()
+    if isinstance(tree, dict):
+        return {key: copied(value) for key, value in tree.items()}
+    if isinstance(tree, list):
+        return [copied(item) for item in tree]
+    if isinstance(tree, tuple):
+        items = (copied(item) for item in tree)
+        return type(tree)(*items) if hasattr(tree, "_fields") else tuple(items)
+    if isinstance(tree, Foreign):
+        return replace(tree, tensor=copied(tree.tensor))
+    return tree
 
 
 @dataclass(frozen=True)
@@ -108,6 +124,19 @@ class Call(Invocation):
         """What came of `invocation`: the other fields of a call."""
         return cls(
             invocation.args, invocation.kwargs, invocation.device, invocation.cotangents, invocation.watched, **outcome
+        )
+
+    def handed(self, asked: Invocation) -> Call:
+        """This call for a check that asks the same with tensors of its own, and may write into whatever it gets."""
+        inputs = zip(self.after, self.inputs, asked.inputs, strict=False)  # nothing is left after a failure
+        return replace(
+            self,
+            args=asked.args,
+            kwargs=asked.kwargs,
+            cotangents=asked.cotangents,
+            output=copied(self.output),
+            after=tuple(own if left is sent else left.clone() for left, sent, own in inputs),
+            gradients=copied(self.gradients),
         )
 
     @property

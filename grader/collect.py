@@ -64,6 +64,7 @@ class Checks:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         try:
             self.checks = [collected(item) for item in session.items]
+            _require_names(self.checks)
         except AssignmentError as error:
             self.stopped = error
 
@@ -134,6 +135,18 @@ class Checks:
                 "error", detail="The check ended without calling the student's function, so it shows nothing."
             )
         return Ending("passed")
+
+
+def _require_names(checks: list[Check]) -> None:
+    """Raises AssignmentError when two checks have one name: by it inputs are drawn and results are found."""
+    seen: set[str] = set()
+    for check in checks:
+        if check.id in seen:
+            raise AssignmentError(
+                f"{check.item.nodeid}: there is another check called {check.id!r}. Give each test function a name of "
+                "its own, and each of its parameters a value that is written differently."
+            )
+        seen.add(check.id)
 
 
 def _judge(function: Callable[..., Any], given: dict[str, Any]) -> None:

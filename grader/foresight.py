@@ -108,7 +108,7 @@ def foresee(
 
     plain = [check for check in chosen if check.plain and session.together]
     groups = [[check] for check in plain] if apart else [plain] if plain else []
-    return Foreseen(session, requests(), variant.judged)
+    return Foreseen(session, requests(), frozenset(check.id for check in plain), variant.judged)
 
 
 class _Notes(Session):
@@ -136,16 +136,19 @@ class Foreseen(Session):
         self,
         session: Session,
         foreseen: Iterable[Request] = (),
+        names: frozenset[str] = frozenset(),
         judged: dict[tuple[str, Answers], Judged] | None = None,
     ) -> None:
-        """`foreseen`: requests to make, in this order and before any other."""
+        """`foreseen`: requests to make, in this order and before any other; `names`: of the checks that are in them."""
         self.loaded, self.layers, self.together = session.loaded, session.layers, session.together
         self._session = session
         self._foreseen = iter(foreseen)
+        self._names = names
         self._judged = {} if judged is None else judged
-        self._first: dict[str, list[Call]] = {}
-        """Check id -> what its first calls gave."""
+        self._first: dict[str, list[tuple[Invocation, Call]]] = {}
+        """Check id -> its first calls, and what they gave."""
         self._waiting: list[tuple[Invocation, Call]] = []
+        """Those of the check in hand that it has not taken yet."""
         self._surprised = False
         """Whether the check in hand has asked for anything that was not foreseen."""
 
@@ -167,13 +170,12 @@ class Foreseen(Session):
         """The result of a check that has judged the same answers before, and its calls. None: it has to run."""
         self._surprised = False
         answers = self._answers(check)
+        self._waiting = list(self._first.get(check.id, []))
         known = self._judged.get((check.id, answers)) if answers else None
         if known is None:
             return None
-        first = self._first[check.id]
-        self._waiting = [pair for pair in self._waiting if not any(pair[1] is call for call in first)]
-        taken = zip(first, known.cases, strict=False)
-        return known.result, [replace(call, check=check.id, case=case) for call, case in taken]
+        taken = zip(self._waiting, known.cases, strict=False)
+        return known.result, [replace(call, check=check.id, case=case) for (_, call), case in taken]
 
     def keep(self, check: Check, result: CheckResult, calls: Sequence[Call]) -> None:
         """Keep the result of a check that has just run, if it rests on its first calls alone, taken in their order."""
@@ -186,20 +188,20 @@ class Foreseen(Session):
 
     def _answers(self, check: Check) -> Answers:
         """What the key of a verdict is made of; nothing where a call got no reply, or the check was not foreseen."""
-        while check.id not in self._first and self._make_next():
+        while check.id in self._names and check.id not in self._first and self._make_next():
             pass
-        digests = tuple(call.digest for call in self._first.get(check.id, []))
+        digests = tuple(call.digest for _, call in self._first.get(check.id, []))
         return digests if all(digests) else ()
 
     def _known(self, asked: Invocation) -> Call | None:
-        """The answer to exactly this call, once. None when it was not foreseen: all that was is made by then."""
-        tried = 0
-        while tried < len(self._waiting) or self._make_next():
-            for number, (invocation, call) in enumerate(self._waiting[tried:], tried):
-                if _same(asked, invocation):
-                    del self._waiting[number]
-                    return call
-            tried = len(self._waiting)
+        """The check's own answer to exactly this call, once. None when it was not foreseen: all that was is made by
+        then, so that the order of all calls is always the same."""
+        for number, (invocation, call) in enumerate(self._waiting):
+            if _same(asked, invocation):
+                del self._waiting[number]
+                return call.handed(asked)
+        while self._make_next():
+            pass
         return None
 
     def _make_next(self) -> bool:
@@ -207,10 +209,9 @@ class Foreseen(Session):
         request = next(self._foreseen, None)
         if request is None:
             return False
-        made: list[Call] = []
+        made: list[tuple[Invocation, Call]] = []
         with contextlib.suppress(Malformed):  # the check that asks for what can't be sent will say so
-            made = self._session.calls(request.questions)
-            self._waiting += zip(request.questions, made, strict=True)
+            made += zip(request.questions, self._session.calls(request.questions), strict=True)
         self._first.update({name: made[part] for name, part in request.parts.items()})
         return True
 

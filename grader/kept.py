@@ -11,12 +11,13 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from grader.call import tensors
+from grader.call import copied, tensors
 
 MOST = 4096
 """Results kept of one function: 16 variants of more questions than any assignment has."""
 LARGE = 1 << 20
 """Elements of an argument beyond which nothing is kept."""
+_PLAIN = frozenset({int, float, bool, str, type(None), torch.dtype})
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -24,39 +25,39 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def kept(function: Function) -> Function:
     """`function` of tensors and plain values, with its last results kept.
 
-    For what depends on nothing but its arguments and costs more than to look at them. A result that somebody has
-    written into is computed again. Arguments that need a gradient are, too: the graph is a part of what is asked for.
+    For what depends on nothing but its arguments and costs more than to look at them. Who asks may write into what he
+    gets. A result with a graph, which is a part of what is asked for, and one for which torch's random numbers were
+    drawn, is worked out each time.
     """
-    results: OrderedDict[Any, _Kept] = OrderedDict()
+    results: OrderedDict[Any, Any] = OrderedDict()
 
     @functools.wraps(function)
     def look_up(*args: Any, **kwargs: Any) -> Any:
         try:
             key = _key(args), _key(tuple(kwargs.items()))
-            known = results.pop(key, None)
         except (TypeError, RuntimeError):  # a value of another kind; a tensor that has no bytes to look at
             return function(*args, **kwargs)
-        if known is None or not known.intact:
-            known = _Kept(function(*args, **kwargs))
-        results[key] = known
+        if key in results:
+            results.move_to_end(key)
+            return copied(results[key])
+        before = torch.default_generator.get_state()
+        result = function(*args, **kwargs)
+        drawn = not torch.equal(before, torch.default_generator.get_state())
+        if drawn or not _plain(result) or any(each.requires_grad for each in tensors(result)):
+            return result
+        results[key] = result = copied(result)  # which may be one of the arguments
         if len(results) > MOST:
             results.popitem(last=False)
-        return known.result
+        return copied(result)
 
     return look_up  # type: ignore[return-value]  # the same parameters and result, says `wraps`
 
 
-class _Kept:
-    """A result, and how often each of its tensors was changed in place when it came; torch counts."""
-
-    def __init__(self, result: Any) -> None:
-        self.result = result
-        self._tensors = [each for each in tensors(result) if not each.is_inference()]
-        self._versions = [each._version for each in self._tensors]
-
-    @property
-    def intact(self) -> bool:
-        return self._versions == [each._version for each in self._tensors]
+def _plain(value: Any) -> bool:
+    """Whether it is known how to copy all of this."""
+    if isinstance(value, (tuple, list)):
+        return all(map(_plain, value))
+    return isinstance(value, Tensor) or type(value) in _PLAIN
 
 
 def _key(value: Any) -> Any:
@@ -68,4 +69,6 @@ def _key(value: Any) -> Any:
         return value.dtype, value.shape, value.stride(), held
     if isinstance(value, (tuple, list)):
         return type(value), tuple(map(_key, value))
-    return type(value), value
+    if type(value) not in _PLAIN:
+        raise TypeError
+    return type(value), value.hex() if isinstance(value, float) else value  # the sign of a zero counts

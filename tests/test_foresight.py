@@ -175,6 +175,106 @@ def test_a_check_runs_again_only_for_answers_that_it_has_not_judged(
     assert [report.score for report in reports] == [3, 3, 2]
 
 
+WRITES = """
+import torch
+
+from grader.checks import expect, points
+
+
+@points(1)
+def test_writes(student, reference):
+    x = torch.ones(3)
+    answer, wanted = student(x), reference(x)
+    expect.close(torch.tensor(answer.numpy()), torch.tensor(wanted.numpy()), bound=0)
+    {}
+    student(torch.ones(4))  # asked when an answer is known, so this check runs for everybody
+"""
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        "answer.numpy().fill(7)",
+        "answer.data.zero_()",
+        "answer.requires_grad_()",
+        "student.last.args[0].zero_()",
+        "student.last.after[0].zero_()",
+        "wanted.numpy().fill(7)",
+        "wanted.requires_grad_()",
+    ],
+)
+def test_what_a_check_writes_into_is_its_own(tmp_path: Path, root: Zygote, write: str) -> None:
+    """Answers, inputs and expected values are as they were for those who are marked later, whatever a check does."""
+    third_is_wrong = (
+        "made = 0\ndef double(x):\n    global made\n    made += 1\n    return x * (3 if made == 3 else 2)\n"
+    )
+    reports = class_of(tmp_path, root, [course.RIGHT, course.RIGHT, third_is_wrong], WRITES.format(write))
+    assert [report.score for report in reports] == [1, 1, 1]
+
+
+TWICE = """
+import torch
+
+from grader.checks import expect, points
+
+X = torch.ones(3)
+
+
+@points(1)
+def test_asks_again(student):
+    expect.close(student(X), 2 * X, bound=0)
+    student(X)
+
+
+@points(1)
+def test_asks_the_same(student):
+    expect.close(student(X), 2 * X, bound=0)
+"""
+
+
+def test_a_check_gets_the_answers_to_its_own_calls(tmp_path: Path, root: Zygote) -> None:
+    """Of two checks that ask the same, none takes the other's answer: which it was would depend on who was before."""
+    first, third = (
+        f"made = 0\ndef double(x):\n    global made\n    made += 1\n    return x * (3 if made == {number} else 2)\n"
+        for number in (1, 3)
+    )
+    reports = class_of(tmp_path / "class", root, [first, third], TWICE)
+    alone, _ = marked(tmp_path / "alone", root, third, TWICE)
+    assert [check.status for check in alone.checks] == ["passed", "passed"]
+    assert apart_from_the_text(reports[1]).checks == read(alone).checks
+
+
+NOT_FORESEEN_FIRST = """
+import pytest
+import torch
+
+from grader.checks import points
+
+
+@points(1)
+@pytest.mark.skip(reason="not this year")
+def test_skipped(student):
+    student(torch.zeros(1))
+
+
+@points(1)
+def test_plain(student):
+    student(torch.ones(2))
+"""
+
+
+def test_a_result_waits_for_no_later_answer(tmp_path: Path, root: Zygote) -> None:
+    """Who hears of each result at once hears of a skipped check before the next one's call, which may hang."""
+    assignment = course.make(tmp_path, hidden=NOT_FORESEEN_FIRST, settings=SETTINGS)
+    sandbox = Counting(root, assignment.settings)
+    requests: list[int] = []
+    marker = Marker(
+        assignment, staff.load(assignment), sandbox, CIRCUMSTANCES, lambda _: requests.append(sum(sandbox.requests))
+    )
+    marker.run([Submission(id="ada", files=[SourceFile("double.py", course.RIGHT.encode())])], lambda _: None)
+    assert [made - requests[0] for made in requests] == [0, 1]
+
+
 def test_a_class_shares_a_few_sets_of_inputs(tmp_path: Path) -> None:
     """Which one a submission gets depends on its text and on the secret, and on nothing else."""
     texts = [str(number) for number in range(500)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from torch import Tensor
@@ -32,6 +34,8 @@ class Counted:
         ({"x": X}, {"x": X.reshape(3, 2)}, True),
         ({"x": torch.ones(2, 2)}, {"x": torch.ones(2, 2).T}, True),
         ({"x": torch.zeros(1)}, {"x": -torch.zeros(1)}, True),
+        ({"x": X, "by": 0.0}, {"x": X, "by": -0.0}, True),
+        ({"x": X, "by": torch.Generator()}, {"x": X, "by": torch.Generator()}, True),
         ({"x": torch.tensor(torch.nan)}, {"x": torch.tensor(torch.nan)}, False),
         ({"x": X.bfloat16()}, {"x": X.bfloat16()}, False),
         ({"x": torch.empty(0)}, {"x": torch.empty(0)}, False),
@@ -54,9 +58,59 @@ def test_a_result_is_kept_for_the_same_bits_only(
     assert torch.equal(result.nan_to_num(), (second["x"] + 1).nan_to_num())  # type: ignore[operator]
 
 
-def test_what_somebody_wrote_into_is_worked_out_again() -> None:
-    """A check that changes an expected value in place spoils it for nobody else."""
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda result: result.zero_(),
+        lambda result: result.data.zero_(),
+        lambda result: result.numpy().fill(0),
+        lambda result: result.requires_grad_(),
+        lambda result: result.resize_(1),
+    ],
+    ids=["in place", "through data", "through numpy", "a gradient", "its size"],
+)
+def test_what_somebody_writes_into_a_result_nobody_else_sees(write: Callable[[Tensor], object]) -> None:
+    """A check that changes an expected value, in whatever way, spoils it for nobody else."""
     counted = Counted()
-    counted.look_up(X).zero_()
-    assert torch.equal(counted.look_up(X), X + 1)
-    assert counted.times == 2
+    write(counted.look_up(X))
+    again = counted.look_up(X)
+    assert torch.equal(again, X + 1)
+    assert not again.requires_grad
+    assert counted.times == 1
+
+
+def test_an_argument_that_is_given_back_is_not_kept_itself() -> None:
+    """What becomes of an argument later does not reach what was kept."""
+    x = torch.ones(2)
+    same = kept(lambda x: x)
+    same(x)
+    x.zero_()
+    assert torch.equal(same(torch.ones(2)), torch.ones(2))
+
+
+def test_what_the_search_for_explanations_worked_out_can_be_used_like_any_other() -> None:
+    """A result that came in inference mode is an ordinary one for a check that writes into it or wants a gradient."""
+    counted = Counted()
+    with torch.inference_mode():
+        counted.look_up(X)
+    result = counted.look_up(X).add_(1).requires_grad_()
+    result.mul(result).sum().backward()
+    assert torch.equal(result.grad, 2 * (X + 2))
+    assert counted.times == 1
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: torch.nn.functional.dropout(x),
+        lambda x: x * torch.ones(1, requires_grad=True),
+        lambda x: {"y": x},
+    ],
+    ids=["random", "with a graph", "of another kind"],
+)
+def test_what_can_not_be_repeated_is_worked_out_each_time(function: Callable[[Tensor], object]) -> None:
+    """Random numbers are drawn each time, so that those of the check that follow are always the same."""
+    times = []
+    look_up = kept(lambda x: (times.append(1), function(x))[1])
+    look_up(X), look_up(X)
+    assert len(times) == 2

@@ -169,12 +169,26 @@ def test_the_same_work_gets_the_same_report(tmp_path: Path) -> None:
     assert len({tuple(messages) for messages in seen[0].values()}) == 3, "each submission has inputs of its own"
 
 
+TWO_OF_ONE_NAME = """
+import pytest
+
+from grader.checks import points
+
+
+@points(1)
+@pytest.mark.parametrize("n", [2, "2"])
+def test_x(student, n):
+    pass
+"""
+
+
 @pytest.mark.parametrize(
     ("hidden", "words"),
     [
         ("def test_x(student):\n    pass\n", "has no points"),
         ("import nothing_of_that_name\n", "could not be collected"),
         ("x = 1\n", "holds no checks"),
+        (TWO_OF_ONE_NAME, r"another check called 'x\[2\]'"),
     ],
 )
 def test_checks_that_can_not_be_used_are_one_clear_error(tmp_path: Path, hidden: str, words: str) -> None:

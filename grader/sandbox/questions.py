@@ -5,35 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
-from torch import Tensor
-
-from grader.call import Call, Invocation, tensors
+from grader.call import Call, Invocation
 from grader.sandbox.calls import request, understand
 
 KEPT_BYTES = 4 << 20
 """Bytes of replies for which what they say is kept: about seven ways to answer the attention checks."""
-
-
-@dataclass(frozen=True)
-class _Kept:
-    """A call, and what its reply took on the wire."""
-
-    call: Call
-    size: int
-    tensors: list[Tensor]
-    versions: list[int]
-
-    @classmethod
-    def of(cls, call: Call, size: int) -> _Kept:
-        found = tensors((call.output, call.after, call.gradients))
-        return cls(call, size, found, [each._version for each in found])
-
-    @property
-    def intact(self) -> bool:
-        """Whether no check has changed the answer in place since it came; torch counts such changes."""
-        return self.versions == [each._version for each in self.tensors]
 
 
 class Questions(tuple[Invocation, ...]):
@@ -42,8 +19,8 @@ class Questions(tuple[Invocation, ...]):
     def __init__(self, asked: Iterable[Invocation]) -> None:
         self._packed: tuple[str, bytes] | None = None
         """The function's name, which hardly ever differs, and the frame."""
-        self._kept: OrderedDict[tuple[int, bytes], _Kept] = OrderedDict()
-        """(number of the question, digest of the reply) -> the call, the latest last."""
+        self._kept: OrderedDict[tuple[int, bytes], tuple[Call, int]] = OrderedDict()
+        """(number of the question, digest of the reply) -> the call and the reply's bytes, the latest last."""
         self._bytes = 0
 
     @classmethod
@@ -57,17 +34,18 @@ class Questions(tuple[Invocation, ...]):
         return self._packed[1]
 
     def answered(self, replies: Sequence[bytearray]) -> list[Call]:
-        """The first of the invocations, each with what the child answered to it."""
+        """The first of the invocations, each with what the child answered to it. Others may get the very same calls, so
+        a check gets its own (`Call.handed`)."""
         return [self._answered(number, reply) for number, reply in enumerate(replies)]
 
     def _answered(self, number: int, reply: bytearray) -> Call:
         key = number, hashlib.sha256(reply).digest()
         kept = self._kept.pop(key, None)
-        self._bytes += 0 if kept else len(reply)
-        if kept is None or not kept.intact:
-            kept = _Kept.of(understand(self[number], reply, key[1]), len(reply))
+        if kept is None:
+            kept = understand(self[number], reply, key[1]), len(reply)
+            self._bytes += len(reply)
         self._kept[key] = kept
         while self._bytes > KEPT_BYTES:
-            _, oldest = self._kept.popitem(last=False)
-            self._bytes -= oldest.size
-        return kept.call
+            _, (_, size) = self._kept.popitem(last=False)
+            self._bytes -= size
+        return kept[0]
