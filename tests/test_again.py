@@ -10,7 +10,7 @@ import torch
 
 from grader.call import Call, Failure
 from grader.diagnosis import again
-from grader.diagnosis.diagnose import Ask
+from grader.diagnosis.inquiry import Ask
 from grader.misconception import Bank
 from grader.results import DiagnosisResult
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from grader.call import Call
-from grader.diagnosis.diagnose import Ask, diagnose
+from grader.diagnosis.diagnose import diagnose
+from grader.diagnosis.inquiry import Ask
 from grader.diagnosis.whatif import Bounds
 from grader.misconception import Bank, Inputs, fresh
 from grader.results import DiagnosisResult
