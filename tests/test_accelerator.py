@@ -232,3 +232,71 @@ def test_recurrent_layers_agree_with_the_cpu() -> None:
             (there_gradient,) = torch.autograd.grad(there.pow(2).sum(), moved.weight_ih_l0)
         torch.testing.assert_close(accelerator.to_host(there), here.detach())
         torch.testing.assert_close(accelerator.to_host(there_gradient), here_gradient, rtol=1e-4, atol=1e-5)
+
+
+def _transposed_and_changed(x: Tensor) -> Any:
+    changed = torch.einsum("ij->ji", x)
+    changed.mul_(torch.full_like(changed, 2.0).requires_grad_())
+    return x, x.requires_grad, changed._is_view()
+
+
+def _with_gradients_of_another(x: Tensor) -> Any:
+    return torch.func.grad(lambda y: (torch.exp(x) * y).sum())(x + 1)
+
+
+def _for_each_row(x: Tensor) -> Any:
+    return torch.vmap(lambda row: row @ x + torch.softmax(x, -1))(x)
+
+
+def _traced(x: Tensor) -> Any:
+    return torch.jit.trace(lambda y: y * 2 + 1, (x,))(x + 1)  # type: ignore[no-untyped-call]
+
+
+def _sizes_that_do_not_fit(x: Tensor) -> Any:
+    return x.new_zeros(2, 0, 2) @ x.new_zeros(4, 3, 3)
+
+
+def _kinds_that_do_not_fit(x: Tensor) -> Any:
+    return torch.matmul(x.bool().sum(), x)
+
+
+def _out(x: Tensor) -> Any:
+    result = torch.zeros_like(x)
+    return torch.matmul(x, x, out=result) is result, result
+
+
+def _in_inference_mode(x: Tensor) -> Any:
+    with torch.inference_mode():
+        return x @ x, (x @ x).is_inference()
+
+
+PROGRAMS: list[Callable[[Tensor], Any]] = [
+    _transposed_and_changed,
+    _with_gradients_of_another,
+    _for_each_row,
+    _traced,
+    _sizes_that_do_not_fit,
+    _kinds_that_do_not_fit,
+    _out,
+    _in_inference_mode,
+]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__.strip("_"))
+@pytest.mark.filterwarnings("ignore")
+def test_a_function_that_is_computed_whole_does_what_its_parts_do(
+    program: Callable[[Tensor], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Results, views, gradients and errors are the same, also under what looks at each operator."""
+
+    def seen() -> str:
+        with accelerator.emulate():
+            x = accelerator.to_device(torch.arange(9.0).reshape(3, 3) / 8)
+            try:
+                return repr(program(x))
+            except (RuntimeError, TypeError) as error:
+                return repr(error)
+
+    whole = seen()
+    monkeypatch.setattr(accelerator, "whole", lambda *_: NotImplemented)
+    assert whole == seen()
