@@ -75,7 +75,7 @@ def make(
     """Write the course under `root` and load its assignment; with a bank of misconceptions where one is given."""
     public, staff = root / "assignments" / "double", root / "solutions" / "double"
     for folder in (public, staff):
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
     (public / "assignment.toml").write_text(settings)
     (public / "test_double.py").write_text(HIDDEN.replace("reference(x)", "2 * x").replace("reference, ", ""))
     (staff / "double.py").write_text(master)

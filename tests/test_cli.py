@@ -11,36 +11,18 @@ from pathlib import Path
 
 import pytest
 
-from grader.__main__ import main
 from grader.results import encode
 from grader.run_directory import RunDirectory, write
 from tests import course, reports
+from tests.commands import fresh, here
 from tests.disks import failing_disk
-
-
-def grader(*arguments: object, root: Path | None = None, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Run the command as a user does."""
-    where = ["--root", str(root)] if root else []
-    command = [sys.executable, "-m", "grader", *where, *map(str, arguments)]
-    environment = {**os.environ, "COLUMNS": "200", "OMP_NUM_THREADS": "1"}
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False, timeout=120, env=environment)
-
-
-def here(monkeypatch: pytest.MonkeyPatch, root: Path, *arguments: object) -> int:
-    """Run the command in this process, which has torch already; the exit status."""
-    monkeypatch.setenv("GRADER_CLEAN", "1")
-    monkeypatch.setattr(sys, "argv", ["grader", "--root", str(root), *map(str, arguments)])
-    monkeypatch.chdir(root)
-    with pytest.raises(SystemExit) as ended:
-        main()
-    return int(ended.value.code or 0)
 
 
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
     """A course of three, graded once."""
     root = tmp_path_factory.mktemp("course")
-    course.make(root, settings=course.SETTINGS.replace("= 6", "= 2").replace("call_seconds = 1", "call_seconds = 0.5"))
+    course.make(root, settings=course.SETTINGS.replace("= 6", "= 1").replace("call_seconds = 1", "call_seconds = 0.5"))
     work = {
         "ada": course.RIGHT,
         "bob": "def double(x):\n    return x * 3\n",
@@ -49,7 +31,7 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.C
     for name, code in work.items():
         (root / "work" / name).mkdir(parents=True)
         (root / "work" / name / "double.py").write_text(code)
-    return root, grader("grade", "double", root / "work", "--out", root / "run", root=root)
+    return root, fresh("--root", root, "grade", "double", root / "work", "--out", root / "run")
 
 
 def test_a_class_is_graded(graded: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
@@ -78,45 +60,55 @@ def test_the_table_names_students_scores_and_reasons(graded: tuple[Path, subproc
     assert "feedback" in done.stdout
 
 
-def test_the_same_command_again_keeps_what_is_done(graded: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+def test_the_same_command_again_keeps_what_is_done(
+    graded: tuple[Path, subprocess.CompletedProcess[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """Nothing is graded twice: the second run keeps all three results, byte for byte."""
     root, _ = graded
     before = {path.name: path.read_bytes() for path in (root / "run" / "results").iterdir()}
-    again = grader("grade", "double", root / "work", "--out", root / "run", root=root)
-    assert "3 of them kept" in again.stdout
+    assert here(monkeypatch, root, "grade", "double", "work", "--out", "run") == 0
+    assert "3 of them kept" in capsys.readouterr().out
     assert {path.name: path.read_bytes() for path in (root / "run" / "results").iterdir()} == before
 
 
-def test_one_check_can_be_replayed(graded: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+def test_one_check_can_be_replayed(
+    graded: tuple[Path, subprocess.CompletedProcess[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """Staff see one check again: inputs, answer and verdict."""
     root, _ = graded
-    done = grader("replay", root / "run", "bob", "values", root / "work", root=root)
-    assert done.returncode == 0, done.stderr
-    assert "(values): failed, as in the run" in done.stdout
-    assert "argument 1: tensor" in done.stdout
-    assert "should be" in done.stdout
+    assert here(monkeypatch, root, "replay", "run", "bob", "values", "work") == 0
+    shown = capsys.readouterr().out
+    assert "(values): failed, as in the run" in shown
+    assert "argument 1: tensor" in shown
+    assert "should be" in shown
 
 
 def test_feedback_is_written_again_without_student_code(
-    graded: tuple[Path, subprocess.CompletedProcess[str]],
+    graded: tuple[Path, subprocess.CompletedProcess[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Pages come back from the stored results; staff's go into a folder of their own."""
     root, _ = graded
     (root / "run" / "feedback" / "ada.html").unlink()
-    assert grader("feedback", root / "run", root=root).returncode == 0
+    assert here(monkeypatch, root, "feedback", "run") == 0
     assert (root / "run" / "feedback" / "ada.html").is_file()
-    assert grader("feedback", root / "run", "--for", "staff", root=root).returncode == 0
+    assert here(monkeypatch, root, "feedback", "run", "--for", "staff") == 0
     assert (root / "run" / "staff" / "ada.html").is_file()
 
 
-def test_a_broken_check_is_told_and_is_exit_status_1(tmp_path: Path) -> None:
+def test_a_broken_check_is_told_and_is_exit_status_1(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A fault of the grader's is not hidden: the student keeps the points' denominator, staff get status 1."""
     course.make(tmp_path, hidden=course.HIDDEN.replace("student(torch.randn(5))", "1 / 0"))
     (tmp_path / "ada.py").write_text(course.RIGHT)
-    done = grader("grade", "double", tmp_path / "ada.py", "--out", tmp_path / "run", root=tmp_path)
-    assert done.returncode == 1
-    assert "a check broke" in done.stderr
-    assert "Traceback" not in done.stderr
+    assert here(monkeypatch, tmp_path, "grade", "double", "ada.py", "--out", "run") == 1
+    told = capsys.readouterr().err
+    assert "a check broke" in told
+    assert "Traceback" not in told
 
 
 def test_help_starts_without_torch() -> None:

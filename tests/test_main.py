@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import subprocess
 import sys
@@ -12,8 +13,8 @@ import pytest
 
 from grader import __main__ as entry
 from tests import course
+from tests.commands import COMMAND, here
 
-COMMAND = [sys.executable, "-m", "grader"]
 QUICK = (["schema"], ["--help"], ["gradescope", "build", "--help"])
 
 
@@ -72,17 +73,20 @@ def test_a_full_disk_below_the_output_is_told(arguments: list[str]) -> None:
     )
 
 
-def test_letters_that_the_terminal_does_not_have_end_nothing(tmp_path: Path) -> None:
+def test_letters_that_the_terminal_does_not_have_end_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A name in another script, or none at all, is printed with a sign in its place."""
     course.make(tmp_path)
     place = os.fsencode(tmp_path) + "/ñ日".encode() + b"\xe9.py"
     Path(os.fsdecode(place)).write_text(course.RIGHT)
-    environment = {**os.environ, "PYTHONIOENCODING": "latin-1", "COLUMNS": "400"}
-    command = [*COMMAND, "--root", str(tmp_path), "check", "double", place]
-    done = subprocess.run(command, capture_output=True, env=environment, check=False)
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert b"\xf1??.py" in done.stdout
-    assert b"3 of 3 public checks passed" in done.stdout
+    printed, told = (io.TextIOWrapper(io.BytesIO(), "latin-1", "strict") for _ in range(2))
+    monkeypatch.setattr(sys, "stdout", printed)
+    monkeypatch.setattr(sys, "stderr", told)
+    monkeypatch.setenv("COLUMNS", "400")
+    status = here(monkeypatch, tmp_path, "check", "double", os.fsdecode(place))
+    shown, complaints = (stream.buffer.getvalue() for stream in (printed, told))  # type: ignore[attr-defined]
+    assert (status, complaints) == (0, b"")
+    assert b"\xf1??.py" in shown
+    assert b"3 of 3 public checks passed" in shown
 
 
 @pytest.mark.parametrize("arguments", QUICK, ids=" ".join)

@@ -198,6 +198,17 @@ def test_checks_that_can_not_be_used_are_one_clear_error(tmp_path: Path, hidden:
     assert "test_hidden.py" in str(caught.value)
 
 
+def test_only_the_folder_of_the_checks_has_a_part_in_them(tmp_path: Path) -> None:
+    """A conftest.py beside the checks is theirs; one higher up, as a course's own tests may have, changes no mark."""
+    (tmp_path / "conftest.py").write_text("raise RuntimeError('not meant for the checks')\n")
+    (tmp_path / "solutions" / "double").mkdir(parents=True)
+    beside = "import pytest\n\n@pytest.fixture\ndef factor():\n    return 2\n"
+    (tmp_path / "solutions" / "double" / "conftest.py").write_text(beside)
+    hidden = course.HIDDEN.replace("def test_values(student,", "def test_values(factor, student,")
+    report = mark(tmp_path, lambda x: x + x, hidden=hidden.replace("reference(x)", "factor * x"))
+    assert (report.score, report.status) == (10, "graded")
+
+
 @pytest.mark.parametrize(
     ("output", "returns", "right"),
     [
