@@ -83,7 +83,7 @@ def test_letters_that_the_terminal_does_not_have_end_nothing(tmp_path: Path, mon
     monkeypatch.setattr(sys, "stderr", told)
     monkeypatch.setenv("COLUMNS", "400")
     status = here(monkeypatch, tmp_path, "check", "double", os.fsdecode(place))
-    shown, complaints = (stream.buffer.getvalue() for stream in (printed, told))  # type: ignore[attr-defined]
+    shown, complaints = (stream.buffer.getvalue() for stream in (printed, told))
     assert (status, complaints) == (0, b"")
     assert b"\xf1??.py" in shown
     assert b"3 of 3 public checks passed" in shown

@@ -6,6 +6,7 @@ import base64
 import struct
 import zlib
 from collections.abc import Sequence
+from itertools import chain
 
 from grader.pages.heatmap import SIDE, STEPS, Figure, Panel, Shade
 
@@ -44,7 +45,7 @@ def drawn(panels: Sequence[Panel]) -> list[list[Colour]]:
 
 def png(rows: Sequence[Sequence[Colour]]) -> bytes:
     """Rows of equal length as an 8-bit RGB PNG (RFC 2083)."""
-    raw = b"".join(b"\0" + bytes(part for pixel in row for part in pixel) for row in rows)
+    raw = b"".join(b"\0" + bytes(chain.from_iterable(row)) for row in rows)
     header = struct.pack(">IIBBBBB", len(rows[0]), len(rows), 8, 2, 0, 0, 0)
     chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(raw, 9)), (b"IEND", b""))
     return b"\x89PNG\r\n\x1a\n" + b"".join(
