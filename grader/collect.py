@@ -123,7 +123,7 @@ class Checks:
     def _ending(self, student: Student) -> Ending:
         raised = self._raised
         if isinstance(raised, CheckFailure):
-            return Ending("failed", failure=raised)
+            return Ending("failed", failure=raised.with_traceback(None))  # its frames hold answers, which may be large
         if isinstance(raised, AssertionError):
             return Ending("failed", failure=CheckFailure(str(raised) or "What this check asks for does not hold."))
         if isinstance(raised, pytest.skip.Exception):
@@ -155,7 +155,7 @@ def _judge(function: Callable[..., Any], given: dict[str, Any]) -> None:
     try:
         function(**{name: given[name] for name in taken(function)})
     except CheckFailure as failure:
-        attempt.failures.append(failure)
+        attempt.failures.append(failure.with_traceback(None))
     attempt.settle()
 
 

@@ -98,7 +98,7 @@ def case(words: str) -> Iterator[None]:
         failure.case = words
         if attempt.impatient:
             raise
-        attempt.failures.append(failure)
+        attempt.failures.append(failure.with_traceback(None))  # its frames hold answers, which may be large
     finally:
         attempt.case = ""
 

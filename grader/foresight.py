@@ -31,8 +31,8 @@ from grader.sandbox.questions import Questions
 from grader.sandbox.wire import Malformed
 from grader.student import Student
 
-KEPT = 2000
-"""For each variant; they hold no numbers but those in pictures."""
+KEPT = 500
+"""Verdicts for each variant: one that failed takes 20 KB with its pictures, so all variants stay under 200 MB."""
 
 
 class Enough(BaseException):
@@ -149,6 +149,9 @@ class Foreseen(Session):
         """Check id -> its first calls, and what they gave."""
         self._waiting: list[tuple[Invocation, Call]] = []
         """Those of the check in hand that it has not taken yet."""
+        self._answers: Answers = ()
+        """What the key of the verdict of the check in hand is made of; nothing where a call got no reply, or the check
+        was not foreseen."""
         self._surprised = False
         """Whether the check in hand has asked for anything that was not foreseen."""
 
@@ -169,9 +172,12 @@ class Foreseen(Session):
     def judged(self, check: Check) -> tuple[CheckResult, list[Call]] | None:
         """The result of a check that has judged the same answers before, and its calls. None: it has to run."""
         self._surprised = False
-        answers = self._answers(check)
-        self._waiting = list(self._first.get(check.id, []))
-        known = self._judged.get((check.id, answers)) if answers else None
+        while check.id in self._names and check.id not in self._first and self._make_next():
+            pass
+        self._waiting = self._first.pop(check.id, [])  # answers may be large: once taken, they are the check's alone
+        answers = tuple(call.digest for _, call in self._waiting)
+        self._answers = answers if all(answers) else ()
+        known = self._judged.get((check.id, self._answers)) if self._answers else None
         if known is None:
             return None
         taken = zip(self._waiting, known.cases, strict=False)
@@ -179,19 +185,11 @@ class Foreseen(Session):
 
     def keep(self, check: Check, result: CheckResult, calls: Sequence[Call]) -> None:
         """Keep the result of a check that has just run, if it rests on its first calls alone, taken in their order."""
-        answers = self._answers(check)
-        alone = not self._surprised and answers[: len(calls)] == tuple(call.digest for call in calls)
-        if answers and alone and result.status in ("passed", "failed"):
+        alone = not self._surprised and self._answers[: len(calls)] == tuple(call.digest for call in calls)
+        if self._answers and alone and result.status in ("passed", "failed"):
             if len(self._judged) >= KEPT:
                 self._judged.clear()
-            self._judged[check.id, answers] = Judged(result, tuple(call.case for call in calls))
-
-    def _answers(self, check: Check) -> Answers:
-        """What the key of a verdict is made of; nothing where a call got no reply, or the check was not foreseen."""
-        while check.id in self._names and check.id not in self._first and self._make_next():
-            pass
-        digests = tuple(call.digest for _, call in self._first.get(check.id, []))
-        return digests if all(digests) else ()
+            self._judged[check.id, self._answers] = Judged(result, tuple(call.case for call in calls))
 
     def _known(self, asked: Invocation) -> Call | None:
         """The check's own answer to exactly this call, once. None when it was not foreseen: all that was is made by

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
 import pytest
+import torch
 
 from grader import attempt as marking
 from grader import secret, staff
@@ -173,6 +175,19 @@ def test_a_check_runs_again_only_for_answers_that_it_has_not_judged(
     reports = class_of(tmp_path, root, [course.RIGHT, course.RIGHT, other], JUDGES)
     assert ran == ["one", "more", "writes_into_the_answer", "more", "more", "writes_into_the_answer"]
     assert [report.score for report in reports] == [3, 3, 2]
+
+
+def test_answers_are_gone_when_their_work_is_marked(tmp_path: Path, root: Zygote) -> None:
+    """They may be as large as the limits allow, so nothing of them waits for Python to tidy up."""
+    large = "def double(x):\n    return x.new_ones(2_000_000)\n"
+    gc.collect()
+    gc.disable()
+    try:
+        class_of(tmp_path, root, [large, large])
+        left = [one for one in gc.get_objects() if isinstance(one, torch.Tensor) and one.numel() == 2_000_000]
+    finally:
+        gc.enable()
+    assert left == []
 
 
 WRITES = """

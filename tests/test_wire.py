@@ -92,6 +92,13 @@ def test_endless_nesting_is_refused() -> None:
         wire.Packer().value(endless)
 
 
+def test_more_nodes_than_are_ever_sent_are_refused() -> None:
+    """An answer of many small lists in many small lists takes the marker's memory no more than one long list."""
+    with pytest.raises(wire.Malformed):
+        wire.value([[[]] * 100] * 100, [])
+    assert wire.value([0] * (wire.MAX_NODES - 1), []) == [0] * (wire.MAX_NODES - 1)
+
+
 def test_a_frame_that_announces_too_much_is_refused() -> None:
     """A length beyond the bounds is refused from the first twelve bytes."""
     with pytest.raises(wire.Malformed):

@@ -13,7 +13,8 @@ from grader.diagnosis.whatif import Bounds
 from grader.misconception import Bank, Inputs, fresh
 from grader.results import DiagnosisResult
 
-KEPT = 2000
+KEPT = 200
+"""Explanations for each variant."""
 Answers = tuple[bytes, ...]
 """Digests of the replies to all calls of a submission, in order."""
 

@@ -85,4 +85,6 @@ def _understood(
 
 
 def _operators(ops: Any, largest: int) -> Operators:
+    if len(ops) > wire.MAX_NODES:
+        raise wire.Malformed("too many operators")
     return Operators({str(name)[:200]: int(count) for name, count in ops.items()}, largest)

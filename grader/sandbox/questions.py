@@ -33,10 +33,13 @@ class Questions(tuple[Invocation, ...]):
             self._packed = function, request(self, function)
         return self._packed[1]
 
-    def answered(self, replies: Sequence[bytearray]) -> list[Call]:
+    def answered(self, replies: list[bytearray]) -> list[Call]:
         """The first of the invocations, each with what the child answered to it. Others may get the very same calls, so
-        a check gets its own (`Call.handed`)."""
-        return [self._answered(number, reply) for number, reply in enumerate(replies)]
+        a check gets its own (`Call.handed`). Takes the replies out of the list: they may be large."""
+        made: list[Call] = []
+        while replies:
+            made.append(self._answered(len(made), replies.pop(0)))
+        return made
 
     def _answered(self, number: int, reply: bytearray) -> Call:
         key = number, hashlib.sha256(reply).digest()

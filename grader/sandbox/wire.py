@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import socket
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -200,14 +200,19 @@ def _tensor(described: TensorHeader, buffer: bytearray, offset: int) -> tuple[Te
     return flat.clone().view(dtype).reshape(shape), end
 
 
-def value(packed: Any, tensors: Sequence[Tensor], depth: int = 0) -> Any:
+def value(packed: Any, tensors: Sequence[Tensor]) -> Any:
     """The reverse of `Packer.value`. Raises Malformed for anything that it does not write."""
-    if depth > MAX_DEPTH:
-        raise Malformed("nested too deeply")
+    return _value(packed, tensors, iter(range(MAX_NODES)), 0)
+
+
+def _value(packed: Any, tensors: Sequence[Tensor], left: Iterator[int], depth: int) -> Any:
+    """`left` has an item for each node that there may still be: a node takes twenty times its bytes in the frame."""
+    if depth > MAX_DEPTH or next(left, None) is None:
+        raise Malformed("nested too deeply or too long")
     if packed is None or isinstance(packed, (bool, int, float)):
         return packed
     if isinstance(packed, list):
-        return [value(item, tensors, depth + 1) for item in packed[:MAX_NODES]]
+        return [_value(item, tensors, left, depth + 1) for item in packed]
     if not isinstance(packed, dict):
         raise Malformed("unknown value")
     if len(packed) == 1 and "t" in packed:  # by far the most frequent
@@ -222,16 +227,16 @@ def value(packed: Any, tensors: Sequence[Tensor], depth: int = 0) -> Any:
         case {"f": "nan" | "inf" | "-inf" as number}:
             return float(number)
         case {"u": list(items)}:
-            return tuple(value(item, tensors, depth + 1) for item in items[:MAX_NODES])
+            return tuple(_value(item, tensors, left, depth + 1) for item in items)
         case {"d": list(pairs)}:
-            return dict(_pair(pair, tensors, depth + 1) for pair in pairs[:MAX_NODES])
+            return dict(_pair(pair, tensors, left, depth + 1) for pair in pairs)
     raise Malformed("unknown value")
 
 
-def _pair(pair: Any, tensors: Sequence[Tensor], depth: int) -> tuple[str, Any]:
+def _pair(pair: Any, tensors: Sequence[Tensor], left: Iterator[int], depth: int) -> tuple[str, Any]:
     match pair:
         case [str(key), item]:
-            return key, value(item, tensors, depth)
+            return key, _value(item, tensors, left, depth)
     raise Malformed("bad pair")
 
 
