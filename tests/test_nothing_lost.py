@@ -30,7 +30,7 @@ from tests import class_runs, course
 from tests.class_runs import grade, handed_in
 from tests.disks import full_disk
 
-COUNT = 6
+COUNT = 3
 MANY = 80
 """Enough that a run can be stopped twice on its way."""
 
@@ -73,12 +73,12 @@ def test_the_same_command_again_grades_only_what_is_missing_or_changed(
 ) -> None:
     """A result that was lost and work that was changed are graded; the others' files are not even touched."""
     work, out = handed_in(tmp_path / "work", 3), tmp_path / "out"
-    grade(root, work, out, base)
+    grade(root, work, out, base, jobs=1)
     kept = RunDirectory(out).result("s0002")
     before = kept.stat().st_mtime_ns
     RunDirectory(out).result("s0000").unlink()
     (work / "s0001" / "double.py").write_text(course.RIGHT)
-    outcome = grade(root, work, out, base)
+    outcome = grade(root, work, out, base, jobs=1)
     assert (outcome.kept, len(outcome.grades)) == (1, 3)
     assert kept.stat().st_mtime_ns == before
     assert RunDirectory(out).load("s0001").score == 10  # type: ignore[union-attr]
@@ -87,26 +87,26 @@ def test_the_same_command_again_grades_only_what_is_missing_or_changed(
 def test_fresh_and_a_changed_assignment_grade_all_again(root: Path, base: Ground, tmp_path: Path) -> None:
     """With --fresh, or with another hidden check, nothing old is kept."""
     work, out = handed_in(tmp_path / "work", 1), tmp_path / "out"
-    assert [grade(root, work, out, base).kept for _ in range(2)] == [0, 1]
-    assert grade(root, work, out, base, fresh=True).kept == 0
+    assert [grade(root, work, out, base, jobs=1).kept for _ in range(2)] == [0, 1]
+    assert grade(root, work, out, base, jobs=1, fresh=True).kept == 0
     changed = course.make(tmp_path / "course", hidden=course.HIDDEN.replace("@points(4)", "@points(5)"))
-    assert grade(root, work, out, base, assignment=changed).kept == 0
+    assert grade(root, work, out, base, jobs=1, assignment=changed).kept == 0
 
 
 def test_a_changed_policy_is_put_on_without_running_student_code(
     root: Path, base: Ground, work: Path, tmp_path: Path
 ) -> None:
     """All are kept from before; only adjustments and score are new, on pages and sheet too; and back again."""
-    grade(root, work, tmp_path, base)
+    grade(root, work, tmp_path, base, jobs=1)
     before = everything(tmp_path)
     rules = Policy(late=Late(), manual={"s0001": [Manual(1.5, "Explained it in person.")]})
-    outcome = grade(root, work, tmp_path, base, policy=rules)
+    outcome = grade(root, work, tmp_path, base, jobs=1, policy=rules)
     assert (outcome.kept, outcome.adjusted) == (COUNT, 1)
     report = RunDirectory(tmp_path).load("s0001")
     assert report is not None
     assert report.score == total(report.checks, []) + 1.5
     assert "Explained it in person." in RunDirectory(tmp_path).feedback("s0001", ".md").read_text()
-    assert grade(root, work, tmp_path, base).adjusted == 1
+    assert grade(root, work, tmp_path, base, jobs=1).adjusted == 1
     assert everything(tmp_path) == before
 
 
@@ -114,7 +114,7 @@ def test_a_changed_policy_is_put_on_without_running_student_code(
 @pytest.mark.parametrize("seed", range(4))
 def test_processes_killed_at_random_cost_nothing(root: Path, base: Ground, tmp_path: Path, seed: int) -> None:
     """Sandbox children, their zygotes and markers are killed while the class is graded: the run ends complete."""
-    work, quiet, out = handed_in(tmp_path / "work", 4 * COUNT), tmp_path / "quiet", tmp_path / "out"
+    work, quiet, out = handed_in(tmp_path / "work", 8 * COUNT), tmp_path / "quiet", tmp_path / "out"
     grade(root, work, quiet, base)
     plan = class_runs.plan(root, work, out, base)
     dice = random.Random(seed)
