@@ -265,11 +265,11 @@ def test_a_command_that_was_stopped_goes_on_where_it_was(
 
 
 @pytest.mark.slow
-def test_the_command_survives_kills_of_everything_below_it(
-    root: Path, work: Path, undisturbed: Path, tmp_path: Path
-) -> None:
+def test_the_command_survives_kills_of_everything_below_it(root: Path, base: Ground, tmp_path: Path) -> None:
     """Whichever of its processes die, also the root zygote: the command, repeated, ends equal."""
-    words = class_runs.command(root, work, tmp_path, "--jobs", "2")
+    work, undisturbed, out = handed_in(tmp_path / "work", 2 * COUNT), tmp_path / "undisturbed", tmp_path / "out"
+    grade(root, work, undisturbed, base)
+    words = class_runs.command(root, work, out, "--jobs", "2")
     dice = random.Random(7)
     for _ in range(4):
         running = subprocess.Popen(
@@ -282,4 +282,4 @@ def test_the_command_survives_kills_of_everything_below_it(
             break
     done = class_runs.run(words)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert everything(tmp_path) == everything(undisturbed)
+    assert everything(out) == everything(undisturbed)
