@@ -59,7 +59,7 @@ lint: $(DEV) ## ruff and mypy --strict
 	$(BIN)/mypy
 
 test: $(DEV) ## the tests that everybody runs: no network, no GPU; under a minute
-	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 
 test-all: $(DEV) ## and the slow ones: browser, hostile, long fuzz; many minutes
 	$(BIN)/python -m pytest -m ''

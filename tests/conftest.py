@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import gc
 import io
-import tracemalloc  # noqa: F401  # else pytest imports it when it hears of a file that nobody closed: see below
 from collections.abc import Iterator
 
 import pytest
@@ -16,8 +15,6 @@ from grader import arena
 from grader.pages import render
 from grader.sandbox.zygote import Zygote
 
-# A search for garbage finds such a file at any moment, also in a fork that is walking through `sys.modules` just then:
-# an import would break off the walk.
 gc.disable()  # until all is imported and collected, which makes no garbage
 
 

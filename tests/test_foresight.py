@@ -29,7 +29,7 @@ from grader.submission import SourceFile, Submission
 from tests import course
 
 CIRCUMSTANCES = Circumstances(secret=b"a secret of the course", level="A", device="emulated")
-SETTINGS = course.SETTINGS.replace("call_seconds = 1", "call_seconds = 0.4")
+SETTINGS = course.SETTINGS.replace("call_seconds = 1", "call_seconds = 0.25")
 
 
 class Counting(ConfinedSandbox):

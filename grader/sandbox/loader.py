@@ -59,7 +59,7 @@ class Namespace:
             sys.meta_path.remove(self._finder)
         forget()
         own = [code.module for code in self._work.modules]
-        for name, module in list(sys.modules.items()):
+        for name, module in sys.modules.copy().items():
             if any(module is mine for mine in own):
                 del sys.modules[name]
         for name in self._work.sources:

@@ -99,6 +99,6 @@ def is_ours(module: ModuleType) -> bool:
 
 def forget() -> None:
     """Take their modules out of `sys.modules`: the next import makes them anew."""
-    for name, module in list(sys.modules.items()):
+    for name, module in sys.modules.copy().items():
         if is_ours(module):
             del sys.modules[name]
