@@ -65,6 +65,7 @@ def nbgrader(rivals: Environment, folder: Path, answer: str) -> list[Way]:
     return [
         Way("autograde, one more in a batch", batches[1], batches[0], more, goal=60),
         Way("generate_feedback, one more in a batch", reports[1], reports[0], more),
+        Way("autograde, a run for one", batches[0]),
     ]
 
 
