@@ -7,7 +7,7 @@ import tempfile
 from importlib.metadata import version as installed
 from pathlib import Path
 
-from bench.measure import grade, handed_in, machine, own_numbers, right_answer, say
+from bench.measure import grade, handed_in, machine, numbered, own_numbers, right_answer, say
 from bench.rivals import environment
 from bench.rivals.environment import Environment
 from bench.rivals.ways import RIVALS, Way
@@ -25,9 +25,9 @@ def main() -> None:
         folder.chmod(0o711)  # student code runs as a user of its own
         right = right_answer()
         ours = [
-            ours_for(folder / "right", numbered(right)),
+            ours_for(folder / "right", numbered(right, FEW + MORE)),
             ours_for(folder / "new", own_numbers(right, FEW + MORE)),
-            ours_for(folder / "wrong", numbered(wrong_answer(right))),
+            ours_for(folder / "wrong", numbered(wrong_answer(right), FEW + MORE)),
         ]
         rivals = environment.find(folder)
         found = {name: ready(rivals, name, folder, right) for name in RIVALS}
@@ -46,11 +46,6 @@ def main() -> None:
             )
     if not all(found.values()):
         print(environment.HOW)
-
-
-def numbered(source: str) -> list[str]:
-    """The same code for the whole class, each with a comment of its own, so that each has its own digest."""
-    return [f"{source}\n# {number}\n" for number in range(FEW + MORE)]
 
 
 def ours_for(folder: Path, sources: list[str]) -> Way:

@@ -60,8 +60,13 @@ def cpu_seconds(pid: int) -> float:
 
 
 def copies(folder: Path, source: str, count: int) -> None:
-    """`count` submissions of the same code, each with a comment of its own, so that each has its own digest."""
-    handed_in(folder, [f"{source}\n# {number}\n" for number in range(count)])
+    """`count` submissions of the same code."""
+    handed_in(folder, numbered(source, count))
+
+
+def numbered(source: str, count: int) -> list[str]:
+    """The same code `count` times, each with a comment of its own, so that each has its own digest."""
+    return [f"{source}\n# {number}\n" for number in range(count)]
 
 
 def handed_in(folder: Path, sources: Sequence[str]) -> None:

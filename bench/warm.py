@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from bench.measure import ROOT, cost, cpu_seconds, grade, handed_in, machine, own_numbers, right_answer, say
+from bench.measure import ROOT, cost, cpu_seconds, grade, handed_in, machine, numbered, own_numbers, right_answer, say
 from grader import assignment as assignments
 from grader import staff
 from grader.batch import MANY
@@ -65,7 +65,7 @@ def main() -> None:
     """Print the figures of this run."""
     print(f"\nOne more submission in a warm batch on one core, CPU ms ({machine()})")
     with tempfile.TemporaryDirectory() as name:
-        same = one_more(Path(name) / "same", [f"{right_answer()}\n# {number}\n" for number in range(MANY + COUNT)])
+        same = one_more(Path(name) / "same", numbered(right_answer(), MANY + COUNT))
         new = one_more(Path(name) / "new", own_numbers(right_answer(), MANY + COUNT))
     parts = measure_parts()
     say("everything: all checks, confinement, diagnosis, reports", f"{same:.1f}", "goal: at most 60")
@@ -91,8 +91,8 @@ def measure_parts() -> Parts:
     """The same work in this process, part by part."""
     assignment = assignments.load("attention", ROOT)
     work = [
-        Submission(id=f"s{number}", files=[SourceFile("attention.py", f"{right_answer()}\n# {number}\n".encode())])
-        for number in range(PARTS)
+        Submission(id=f"s{number}", files=[SourceFile("attention.py", code.encode())])
+        for number, code in enumerate(numbered(right_answer(), PARTS))
     ]
     with ground(assignment, "auto") as base:
         base.root.settle()
