@@ -40,7 +40,7 @@ class Attempt:
     seed: Callable[[str], int]
     """Check id -> the seed of its inputs."""
     variant: Variant
-    """What is known of the submission's inputs."""
+    """What is known of the inputs that the submission gets, which others share."""
     session: Session
     verdict: Verdict
     calls: list[Call] = field(default_factory=list)
@@ -71,7 +71,7 @@ class Attempt:
         return results
 
     def check(self, check: Check, session: Session) -> CheckResult:
-        """Run one check on fresh inputs from its own seed."""
+        """Run one check on inputs from its own seed, whatever is known of the same answers."""
         if self._left_out(check):
             return check.result("skipped", message=NO_DEVICE)
         if self.verdict.fatal:

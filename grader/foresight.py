@@ -32,7 +32,7 @@ from grader.sandbox.wire import Malformed
 from grader.student import Student
 
 KEPT = 500
-"""Verdicts for each variant: one that failed takes 20 KB with its pictures, so all variants stay under 200 MB."""
+"""Verdicts of each variant: one that failed takes 20 KB with its pictures, so all variants stay under 200 MB."""
 
 
 class Enough(BaseException):
@@ -77,8 +77,9 @@ def foresee(
 ) -> Foreseen:
     """`session`, which asks for what the `chosen` checks ask first in one request, when the first of it is needed.
 
-    `handle` gives the student's handle of a check over a session, and seeds the check's inputs. `apart`: one request
-    for each check, and none before it is needed. That costs more, but what hangs holds up no check before its own.
+    `variant`: what is known of the inputs; it grows. `handle` gives the student's handle of a check over a session, and
+    seeds the check's inputs. `apart`: one request for each check, and none before it is needed. That costs more, but
+    what hangs holds up no check before its own.
     """
 
     def first(check: Check) -> Sequence[Invocation]:
@@ -135,16 +136,17 @@ class Foreseen(Session):
     def __init__(
         self,
         session: Session,
-        foreseen: Iterable[Request] = (),
-        names: frozenset[str] = frozenset(),
-        judged: dict[tuple[str, Answers], Judged] | None = None,
+        foreseen: Iterable[Request],
+        names: frozenset[str],
+        judged: dict[tuple[str, Answers], Judged],
     ) -> None:
-        """`foreseen`: requests to make, in this order and before any other; `names`: of the checks that are in them."""
+        """`foreseen`: requests to make, in this order and before any other; `names`: of the checks that are in them;
+        `judged`: what such checks made of their answers before, which grows."""
         self.loaded, self.layers, self.together = session.loaded, session.layers, session.together
         self._session = session
         self._foreseen = iter(foreseen)
         self._names = names
-        self._judged = {} if judged is None else judged
+        self._judged = judged
         self._first: dict[str, list[tuple[Invocation, Call]]] = {}
         """Check id -> its first calls, and what they gave."""
         self._waiting: list[tuple[Invocation, Call]] = []

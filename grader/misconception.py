@@ -28,6 +28,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from grader.call import copied
 from grader.errors import AssignmentError
 
 Knobs = Mapping[str, Any]
@@ -41,9 +42,8 @@ ANSWER_DEVICE = "answer_device"
 
 def fresh(inputs: Inputs) -> Inputs:
     """The same arguments with tensors of their own, for whoever may write into them."""
-    args, kwargs = inputs
-    copied = tuple(item.clone() if isinstance(item, Tensor) else item for item in args)
-    return copied, {key: item.clone() if isinstance(item, Tensor) else item for key, item in kwargs.items()}
+    args, kwargs = copied(inputs)
+    return args, kwargs
 
 
 def doubled(inputs: Inputs) -> Inputs:

@@ -19,8 +19,8 @@ FILE = ".course-secret"
 VARIABLE = "GRADER_SECRET"
 MINIMUM = 16
 VARIANTS = 16
-"""Sets of inputs that the submissions of a class share. To have them all read out takes a student as many attempts and
-more for each number; and in a class of hundreds most of the work on the inputs' side is done once for many."""
+"""Sets of inputs that the submissions of a class share. So few that in a class of hundreds most of what rests on the
+inputs alone is done once for many; what a student could gain by reading them out is in `docs/threat-model.md`."""
 
 
 def course_secret(root: Path, given: bytes = b"") -> bytes:
@@ -76,6 +76,6 @@ def variant(secret: bytes, *parts: str) -> int:
 
 
 def seed(secret: bytes, *parts: str) -> int:
-    """A 63-bit seed from the secret and what it is for, e.g. (assignment digest, submission digest, check id)."""
+    """A 63-bit seed from the secret and what it is for, e.g. (assignment digest, variant, check id)."""
     digest = hmac.new(secret, "\0".join(parts).encode(), hashlib.sha256).digest()
     return int.from_bytes(digest[:8], "little") >> 1

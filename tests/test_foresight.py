@@ -91,7 +91,9 @@ def test_a_report_is_the_same_as_without_it(
 ) -> None:
     """Right, wrong, crashing, hanging, flooding and slow work all get the very same report either way."""
     ahead, _ = marked(tmp_path / "ahead", root, WORKS[kind])
-    monkeypatch.setattr(marking, "foresee", lambda variant, checks, chosen, session, *_, **__: Foreseen(session))
+    monkeypatch.setattr(
+        marking, "foresee", lambda variant, checks, chosen, session, *_, **__: Foreseen(session, (), frozenset(), {})
+    )
     plain, _ = marked(tmp_path / "plain", root, WORKS[kind])
     assert read(ahead) == read(plain)
 

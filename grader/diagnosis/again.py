@@ -14,7 +14,7 @@ from grader.misconception import Bank, Inputs, fresh
 from grader.results import DiagnosisResult
 
 KEPT = 200
-"""Explanations for each variant."""
+"""Explanations of each variant."""
 Answers = tuple[bytes, ...]
 """Digests of the replies to all calls of a submission, in order."""
 
@@ -36,19 +36,19 @@ def explain(
     is answered otherwise than before, the diagnosis goes on with the new answers.
     """
     answers = tuple(call.digest for call in calls)
-    again: list[Call] = []
+    repeated: list[Call] = []
     before = known.get(answers)
     if before is not None:
         for inputs, digest in before.asked:
-            again.append(ask(*fresh(inputs)))
-            if again[-1].digest != digest:
+            repeated.append(ask(*fresh(inputs)))
+            if repeated[-1].digest != digest:
                 break
         else:
             return list(before.found)
     made: list[tuple[Inputs, bytes]] = []
 
     def put(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
-        call = again.pop(0) if again else ask(args, kwargs)
+        call = repeated.pop(0) if repeated else ask(args, kwargs)
         made.append((fresh((args, kwargs)), call.digest))
         return call
 

@@ -1,7 +1,8 @@
 """An accelerator where the machine has none: real numbers, a device's rules. Child side.
 
-`install` once in the zygote, `emulate` around each call, `to_device` for its inputs, `to_host` for its outputs. What
-it accepts and refuses, and where it differs from a real device, is in `docs/devices.md`.
+`install` once in the zygote, `emulate` around each call, `adopt` (or `to_device`, which copies) for its inputs,
+`to_host` for its outputs. What it accepts and refuses, and where it differs from a real device, is
+in `docs/devices.md`.
 """
 
 from __future__ import annotations

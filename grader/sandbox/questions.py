@@ -25,6 +25,7 @@ class Questions(tuple[Invocation, ...]):
 
     @classmethod
     def of(cls, asked: Sequence[Invocation]) -> Questions:
+        """`asked` itself where it is such already, with what is kept of it."""
         return asked if isinstance(asked, Questions) else cls(asked)
 
     def frame(self, function: str) -> bytes:
