@@ -11,6 +11,9 @@ from torch import Tensor
 from grader.errors import GraderFault
 from grader.results import Place
 
+Digests = tuple[bytes, ...]
+"""Of the replies to several calls, in order."""
+
 
 @dataclass(frozen=True)
 class Foreign:

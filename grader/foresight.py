@@ -21,10 +21,10 @@ from typing import NoReturn
 import torch
 from torch import Tensor
 
-from grader.call import Call, Invocation
+from grader.call import Call, Digests, Invocation
 from grader.collect import Checks
 from grader.collected import Check
-from grader.diagnosis.again import Answers, Explained
+from grader.diagnosis.again import Explained
 from grader.results import CheckResult
 from grader.sandbox.interface import Session
 from grader.sandbox.questions import Questions
@@ -62,8 +62,8 @@ class Variant:
 
     requests: list[Request] = field(default_factory=list)
     """In the order in which they are made."""
-    judged: dict[tuple[str, Answers], Judged] = field(default_factory=dict)
-    explained: dict[Answers, Explained] = field(default_factory=dict)
+    judged: dict[tuple[str, Digests], Judged] = field(default_factory=dict)
+    explained: dict[Digests, Explained] = field(default_factory=dict)
 
 
 def foresee(
@@ -138,7 +138,7 @@ class Foreseen(Session):
         session: Session,
         foreseen: Iterable[Request],
         names: frozenset[str],
-        judged: dict[tuple[str, Answers], Judged],
+        judged: dict[tuple[str, Digests], Judged],
     ) -> None:
         """`foreseen`: requests to make, in this order and before any other; `names`: of the checks that are in them;
         `judged`: what such checks made of their answers before, which grows."""
@@ -151,7 +151,7 @@ class Foreseen(Session):
         """Check id -> its first calls, and what they gave."""
         self._waiting: list[tuple[Invocation, Call]] = []
         """Those of the check in hand that it has not taken yet."""
-        self._answers: Answers = ()
+        self._answers: Digests = ()
         """What the key of the verdict of the check in hand is made of; nothing where a call got no reply, or the check
         was not foreseen."""
         self._surprised = False

@@ -13,10 +13,10 @@ from torch import Tensor
 
 from grader.call import copied, tensors
 
-MOST = 4096
-"""Results kept of one function: 16 variants of more questions than any assignment has."""
-LARGE = 1 << 20
-"""Elements of an argument beyond which nothing is kept."""
+MOST = 1024
+"""Results kept of one function: 16 variants of as many questions as an assignment has."""
+LARGE = 1 << 15
+"""Elements of one argument or of a result beyond which nothing is kept."""
 _PLAIN = frozenset({int, float, bool, str, type(None), torch.dtype})
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -43,7 +43,8 @@ def kept(function: Function) -> Function:
         before = torch.default_generator.get_state()
         result = function(*args, **kwargs)
         drawn = not torch.equal(before, torch.default_generator.get_state())
-        if drawn or not _plain(result) or any(each.requires_grad for each in tensors(result)):
+        made = tensors(result)
+        if drawn or not _plain(result) or any(each.requires_grad or each.numel() > LARGE for each in made):
             return result
         results[key] = result = copied(result)  # which may be one of the arguments
         if len(results) > MOST:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from grader.call import Call
+from grader.call import Call, Digests
 from grader.diagnosis.diagnose import diagnose
 from grader.diagnosis.inquiry import Ask
 from grader.diagnosis.whatif import Bounds
@@ -15,8 +15,6 @@ from grader.results import DiagnosisResult
 
 KEPT = 200
 """Explanations of each variant."""
-Answers = tuple[bytes, ...]
-"""Digests of the replies to all calls of a submission, in order."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +26,7 @@ class Explained:
 
 
 def explain(
-    known: dict[Answers, Explained], calls: Sequence[Call], bank: Bank, bounds: Bounds | None, ask: Ask
+    known: dict[Digests, Explained], calls: Sequence[Call], bank: Bank, bounds: Bounds | None, ask: Ask
 ) -> list[DiagnosisResult]:
     """What `diagnose` finds. `known`: what it found before, for calls with the same inputs; it grows.
 

@@ -121,10 +121,13 @@ class _Probe:
     def verdict(self, misfits: list[str]) -> Verdict:
         words, place = list(misfits), self.found.place if misfits else None
         examples = self.examples.inputs
-        plain = self.calls(self.examples.questions)
+        plain: list[Call] = []
+        for question in self.examples.questions:
+            plain += self.calls(question)
+            failure = plain[-1].failure
+            if failure is not None and failure.kind != "exception":
+                return Verdict(" ".join(words), place)  # a time-out, say: the checks will tell, once is enough
         self.made = list(zip(examples, plain, strict=True))
-        if any(got.failure is not None and got.failure.kind != "exception" for got in plain):
-            return Verdict(" ".join(words), place)  # a time-out, say: the checks will tell
         replies = tuple(got.digest for got in plain)
         if not misfits and replies in self.examples.fitting:
             return Verdict(right=len(examples))

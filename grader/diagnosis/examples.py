@@ -18,7 +18,8 @@ class Examples:
     def __init__(self, conventions: Sequence[Convention], reference: Callable[..., Any]) -> None:
         self.inputs: Sequence[Inputs] = conventions[0].examples() if conventions else ()
         self.conventions = conventions
-        self.questions = Questions(Invocation(*fresh(inputs)) for inputs in self.inputs)
+        self.questions = [Questions([Invocation(*fresh(inputs))]) for inputs in self.inputs]
+        """One by one: behind a function that hangs, nothing more is asked."""
         self.fitting: set[tuple[bytes, ...]] = set()
         """Digests of replies in which nothing was found: the same replies need not be looked at again."""
         self._reference = reference

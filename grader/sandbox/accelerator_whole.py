@@ -1,4 +1,4 @@
-"""Functions of the library that the emulated accelerator computes as a whole, at a sixth of the cost of their parts.
+"""Functions of the library that the emulated accelerator computes as a whole, for far less than their parts cost.
 
 A matrix product is six operators below autograd, and each of them is looked at, unwrapped and wrapped again. Where all
 tensors of a call are on the device and no gradient is asked for, there is nothing to look at between them.
