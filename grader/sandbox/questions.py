@@ -10,7 +10,7 @@ from grader.call import Call, Invocation
 from grader.sandbox.calls import request, understand
 
 KEPT_BYTES = 4 << 20
-"""Bytes of replies for which what they say is kept, for each set of questions: seven ways to answer attention's checks."""
+"""Bytes of replies for which what they say is kept, for each set of questions: seven answers to attention's checks."""
 
 
 class Questions(tuple[Invocation, ...]):
