@@ -104,6 +104,7 @@ def passed(results: dict[str, Any]) -> set[str]:
     return {test["extra_data"]["id"] for test in results["tests"] if test["status"] == "passed"}
 
 
+@pytest.mark.slow
 def test_the_whole_rehearsal_as_a_command(tmp_path: Path) -> None:
     """`grader gradescope simulate` on right work prints what student and staff see, and exits with 0."""
     course.make(tmp_path / "course", settings=SETTINGS, hidden=HIDDEN)
