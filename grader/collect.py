@@ -155,7 +155,7 @@ def _judge(function: Callable[..., Any], given: dict[str, Any]) -> None:
     try:
         function(**{name: given[name] for name in taken(function)})
     except CheckFailure as failure:
-        attempt.failures.append(failure.with_traceback(None))
+        attempt.keep(failure)
     attempt.settle()
 
 

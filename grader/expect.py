@@ -56,6 +56,10 @@ class Attempt:
     impatient: bool = False
     """End at the first failure; the other cases are not tried."""
 
+    def keep(self, failure: CheckFailure) -> None:
+        """Collect a failure, without its frames: they hold answers, which may be large."""
+        self.failures.append(failure.with_traceback(None))
+
     def settle(self) -> None:
         """Raise the first collected failure, saying how many of the cases failed."""
         if not self.failures:
@@ -98,7 +102,7 @@ def case(words: str) -> Iterator[None]:
         failure.case = words
         if attempt.impatient:
             raise
-        attempt.failures.append(failure.with_traceback(None))  # its frames hold answers, which may be large
+        attempt.keep(failure)
     finally:
         attempt.case = ""
 
