@@ -10,7 +10,7 @@ from grader.call import Call, Digests
 from grader.diagnosis.diagnose import diagnose
 from grader.diagnosis.inquiry import Ask
 from grader.diagnosis.whatif import Bounds
-from grader.misconception import Bank, Inputs, fresh
+from grader.misconception import Bank, Inputs
 from grader.results import DiagnosisResult
 
 KEPT = 200
@@ -38,7 +38,7 @@ def explain(
     before = known.get(answers)
     if before is not None:
         for inputs, digest in before.asked:
-            repeated.append(ask(*fresh(inputs)))
+            repeated.append(ask(*inputs))
             if repeated[-1].digest != digest:
                 break
         else:
@@ -47,7 +47,7 @@ def explain(
 
     def put(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
         call = repeated.pop(0) if repeated else ask(args, kwargs)
-        made.append((fresh((args, kwargs)), call.digest))
+        made.append(((args, kwargs), call.digest))
         return call
 
     found = diagnose(calls, bank, bounds, ask=put)
