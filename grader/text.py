@@ -21,6 +21,7 @@ _TERMINAL = re.compile(
     r"|\x1b[ -/]*[0-~]?"
 )
 _LINE_END = re.compile("\r\n?|[\v\f\x85\u2028\u2029]")
+_PLAIN = re.compile(r"[\t\n -~]*")
 _UNUSUAL = re.compile(r"[^\t\n -~]")
 _MARKS = re.compile(r"(?<=[\u0300-\u036f\u0483-\u0489\u20d0-\u20f0]{4})[\u0300-\u036f\u0483-\u0489\u20d0-\u20f0]+")
 _COMMAND = re.compile(r"(?<=:)(?=:)|(?<=##)(?=\[)")
@@ -36,6 +37,8 @@ def clean(text: str, limit: int) -> str:
     always be encoded; line ends become a newline; piles of accents that would cover other lines are thinned.
     Tabs and newlines stay. When the text was cut, its last character is `CUT`.
     """
+    if len(text) <= limit and _PLAIN.fullmatch(text):
+        return text
     # What is dropped can't be most of an honest text; the slack only keeps a flood from costing time.
     head = text[: 4 * limit + 64]
     head = _LINE_END.sub("\n", head)

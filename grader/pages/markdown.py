@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 # What could start a construct inside a line. "_" inside a word is harmless, so d_k stays readable.
@@ -16,6 +17,7 @@ _JOINER = "\u2060"
 """Invisible; stands where some readers would otherwise see an address and make a link of it."""
 
 
+@functools.lru_cache(maxsize=1024)  # an assignment's words stand in every student's report
 def prose(text: str) -> str:
     """`text` as one line of plain words, in which `code` and *emphasis* mean what they say.
 

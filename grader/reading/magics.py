@@ -24,7 +24,7 @@ _BARE = frozenset(
 )
 """What IPython takes for a magic or a command without a mark, or what students type as if it did."""
 _OPERATORS = frozenset({"and", "else", "for", "if", "in", "is", "not", "or"})
-_MAYBE = re.compile(r"^[ \t]*[!%?]|\?[ \t;]*$|=[ \t]*[!%]|^[ \t]*(?:>>>|In \[)", re.MULTILINE)
+_MAYBE = re.compile(r"^[ \t]*(?:[!%?]|>>>|In \[)|=[ \t]*[!%]|^(?![ \t]*#).*\?[ \t;]*$", re.MULTILINE)
 _MAYBE_BARE = re.compile(rf"^[ \t]*(?:{'|'.join(sorted(_INSTALLERS | _BARE))})[ \t]+[\w/.~\"-]", re.MULTILINE)
 _CELL = re.compile(r"%%[ \t]*(\w+)(.*)")
 _MAGIC = re.compile(r"%{1,2}[ \t]*([\w.]+)(.*)")

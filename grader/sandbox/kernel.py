@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
 import os
 import sys
 
@@ -12,6 +13,7 @@ PR_GET_SECCOMP = 21
 PR_SET_SECCOMP = 22
 PR_SET_NO_NEW_PRIVS = 38
 MADV_COLLAPSE = 25
+MREMAP_MAYMOVE_FIXED = 3
 
 LINUX = sys.platform.startswith("linux")
 _libc = ctypes.CDLL(None, use_errno=True) if LINUX else None
@@ -30,6 +32,36 @@ def collapse(address: int, length: int) -> None:
     """`madvise(2)`: put this range of the process's memory into huge pages now. Raises OSError."""
     assert _libc is not None
     _checked(_libc.madvise(ctypes.c_void_p(address), ctypes.c_size_t(length), ctypes.c_int(MADV_COLLAPSE)))
+
+
+def map_memory(length: int) -> int:
+    """`mmap(2)`: fresh memory to read and write; its address. Raises OSError."""
+    assert _libc is not None
+    rights, kind = mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+    _libc.mmap.restype = ctypes.c_long  # -1 says that it failed
+    size, none = ctypes.c_size_t(length), ctypes.c_int(-1)
+    return _checked(_libc.mmap(None, size, ctypes.c_int(rights), ctypes.c_int(kind), none, ctypes.c_long()))
+
+
+def unmap(address: int, length: int) -> None:
+    """`munmap(2)`, where there is anything to unmap."""
+    assert _libc is not None
+    _libc.munmap(ctypes.c_void_p(address), ctypes.c_size_t(length))
+
+
+def make_code(address: int, length: int) -> None:
+    """`mprotect(2)`: this range may be read and run, and no longer written. Raises OSError."""
+    assert _libc is not None
+    rights = mmap.PROT_READ | mmap.PROT_EXEC
+    _checked(_libc.mprotect(ctypes.c_void_p(address), ctypes.c_size_t(length), ctypes.c_int(rights)))
+
+
+def move(address: int, length: int, to: int) -> None:
+    """`mremap(2)`: put this range at another address, in the place of what is there, in one step. Raises OSError."""
+    assert _libc is not None
+    _libc.mremap.restype = ctypes.c_long
+    size, way = ctypes.c_size_t(length), ctypes.c_int(MREMAP_MAYMOVE_FIXED)
+    _checked(_libc.mremap(ctypes.c_void_p(address), size, size, way, ctypes.c_void_p(to)))
 
 
 def syscall(number: int, *arguments: int | ctypes._CData | None) -> int:

@@ -1,13 +1,14 @@
 """The wire between a marker and a sandboxed child: a small JSON header, then raw tensor bytes. No pickle.
 
-A frame is two little-endian lengths (u32 header, u64 payload), the header, the payload. Everything is bounded
-before anything is allocated, in both directions, because the child's side is hostile. NaN and infinities are
-values like any others. A tensor is described by dtype, shape, strides, device and requires_grad, so that a
+A frame is two little-endian lengths (u32 header, u64 payload), the header, the payload, in which each tensor begins at
+a multiple of 8 bytes from the frame's start. Everything is bounded before anything is allocated, in both directions,
+because the child's side is hostile. NaN and infinities are values like any others. A tensor is described by dtype, shape, strides, device and requires_grad, so that a
 check can pass a transposed view; autograd itself does not cross.
 """
 
 from __future__ import annotations
 
+import ctypes
 import math
 import socket
 import struct
@@ -27,6 +28,8 @@ MAX_TENSORS = 512
 MAX_NODES = 4096
 MAX_DEPTH = 16
 MAX_TEXT = 65536
+ALIGNED = 8
+"""Tensors begin at multiples of so many bytes: no type's numbers need more."""
 CHUNK = 1 << 16
 """Bytes taken from a channel at once: more, and the memory for them would be fetched from the system each time."""
 
@@ -52,7 +55,7 @@ class Malformed(Exception):
 
 
 class TensorHeader(msgspec.Struct, array_like=True, frozen=True, forbid_unknown_fields=True):
-    """What a frame says of one tensor: its bytes stand in the payload, contiguous, whatever strides it has."""
+    """What a frame says of one tensor: its numbers stand in the payload, contiguous, whatever strides it has."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -81,7 +84,7 @@ class Packer:
 
     def __init__(self) -> None:
         self.headers: list[TensorHeader] = []
-        self.chunks: list[memoryview] = []
+        self.chunks: list[bytes] = []
         self.nodes = 0
 
     def tensor(self, tensor: Tensor, device: str = "cpu", requires_grad: bool | None = None) -> int:
@@ -99,7 +102,7 @@ class Packer:
             plain = plain.resolve_conj().resolve_neg()
         self.headers.append(TensorHeader(NAMES[plain.dtype], tuple(plain.shape), plain.stride(), device, grad))
         if plain.numel():
-            self.chunks.append(plain.contiguous().reshape(-1).view(torch.uint8).numpy().data)
+            self.chunks += _aligned(_numbers(plain.contiguous()))
         return len(self.headers) - 1
 
     def value(self, value: Any, depth: int = 0) -> Any:
@@ -131,10 +134,25 @@ class Packer:
     def frame(self, message: dict[str, Any]) -> bytes:
         """The whole frame, ready to send."""
         header = _encoder.encode(Header(message, tuple(self.headers)))
-        length = sum(chunk.nbytes for chunk in self.chunks)
+        header += b" " * (-(PREFIX.size + len(header)) % ALIGNED)
+        length = sum(map(len, self.chunks))
         if len(header) > MAX_HEADER or length > MAX_PAYLOAD:
             raise Malformed("the frame is too large")
         return b"".join([PREFIX.pack(len(header), length), header, *self.chunks])
+
+
+def _numbers(plain: Tensor) -> bytes:
+    """The bytes of a contiguous CPU tensor. Raises Malformed where there is no memory behind it."""
+    start = plain.data_ptr()
+    if not start:
+        raise Malformed("a tensor without numbers can't be sent")
+    return ctypes.string_at(start, plain.nbytes)
+
+
+def _aligned(chunk: bytes) -> list[bytes]:
+    """The chunk, and what is missing to a multiple of ALIGNED."""
+    over = len(chunk) % ALIGNED
+    return [chunk, bytes(ALIGNED - over)] if over else [chunk]
 
 
 def receive(channel: socket.socket) -> tuple[dict[str, Any], list[Tensor], list[Layout]]:
@@ -160,7 +178,10 @@ def whole(buffer: bytearray) -> int:
 
 
 def parse(buffer: bytearray) -> tuple[dict[str, Any], list[Tensor], list[Layout]]:
-    """A complete frame as (message, contiguous CPU tensors, their layouts). Raises Malformed."""
+    """A complete frame as (message, contiguous CPU tensors, their layouts). Raises Malformed.
+
+    The tensors' memory is the buffer's, which must not change any more.
+    """
     header, _ = PREFIX.unpack_from(buffer)
     offset = PREFIX.size + header
     try:
@@ -193,11 +214,10 @@ def _tensor(described: TensorHeader, buffer: bytearray, offset: int) -> tuple[Te
             raise Malformed("bad shape")
         return torch.empty(shape, dtype=dtype), offset
     end = offset + count * dtype.itemsize
-    if end > len(buffer):
-        raise Malformed("the payload is shorter than its tensors")
-    flat = torch.frombuffer(buffer, dtype=torch.uint8, count=end - offset, offset=offset)
-    # clone: each tensor owns aligned memory of its own, so nothing done to one reaches another
-    return flat.clone().view(dtype).reshape(shape), end
+    end += -end % ALIGNED
+    if end > len(buffer) or offset % ALIGNED:
+        raise Malformed("the payload is shorter than its tensors, or they are not aligned")
+    return torch.frombuffer(buffer, dtype=dtype, count=count, offset=offset).view(shape), end
 
 
 def value(packed: Any, tensors: Sequence[Tensor]) -> Any:
