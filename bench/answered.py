@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import torch
 from torch import Tensor
 
@@ -30,7 +31,7 @@ def answered(bank: Bank, request: Call, knobs: dict[str, Any]) -> Call:
         return replace(base, failure=Failure("exception", type(error).__name__, str(error)))
     after = [known.get(name + AFTER, value) for name, value in bank.bind(args, kwargs).items()]
     moved = known.get(ANSWER_DEVICE) == "cpu" and request.device == "gpu"
-    layouts = tuple(replace(layout, device="cpu" if moved else layout.device) for layout in request.layouts)
+    layouts = tuple(msgspec.structs.replace(one, device="cpu") if moved else one for one in request.layouts)
     return replace(
         base,
         args=request.args,

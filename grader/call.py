@@ -6,6 +6,7 @@ import functools
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+import msgspec
 from torch import Tensor
 
 from grader.errors import GraderFault
@@ -84,8 +85,7 @@ class Invocation:
         return tensors((self.args, self.kwargs))
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(msgspec.Struct, array_like=True, frozen=True, forbid_unknown_fields=True):
     """How a tensor is laid out, beside its bytes."""
 
     device: str

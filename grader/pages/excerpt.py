@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from grader.pages.words import Words
 from grader.results import Place, SourceText
@@ -16,8 +17,9 @@ MOST_LINES = 400
 """Of one report; of longer work only the surroundings of the marked lines are shown."""
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
+    """A line of code; a tuple, which templates take apart for less than they ask an object for its parts."""
+
     number: int
     text: str
     marked: bool

@@ -13,7 +13,7 @@ import socket
 import sys
 import traceback
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 import msgspec
 import numpy as np
@@ -37,10 +37,17 @@ class StudentProcess:
         self.trains = trains
         self.placement = Placement(accelerator_name)
         self.plan: confine.Plan | None = None
+        self.printed: TextIO | None = None
         self.invoker: Invoker | None = None
 
     def warm(self) -> None:
         """Do once what every child would do first: kernels, autograd, the emulator, the blocked operators."""
+        null = os.open(os.devnull, os.O_RDWR)
+        for target in (0, 1):
+            os.dup2(null, target)
+        os.close(null)
+        # Whatever the grader's own streams were: a student prints to the pipe, and no character breaks it.
+        self.printed = open(1, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
         torch.set_num_threads(1)
         if not self.placement.real:
             accelerator.install()
@@ -55,13 +62,11 @@ class StudentProcess:
 
     def __call__(self, channel: socket.socket, output: int, options: Options) -> NoReturn:
         try:
-            null = os.open(os.devnull, os.O_RDONLY)
-            for source, target in ((null, 0), (output, 1), (output, 2)):
-                os.dup2(source, target)
-            # Whatever the grader's own streams were: a student prints to the pipe, and no character breaks it.
-            sys.stdout = open(1, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
-            sys.stderr = sys.stdout
+            for target in (1, 2):
+                os.dup2(output, target)
             assert self.plan is not None
+            assert self.printed is not None
+            sys.stdout = sys.stderr = self.printed
             policy = msgspec.convert(options["policy"], confine.Policy)
             layers = confine.apply(self.plan, policy, keep_fds=(channel.fileno(),))
             if "canary" in options:

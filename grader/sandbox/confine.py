@@ -60,7 +60,7 @@ def apply(plan: Plan, policy: Policy, keep_fds: Iterable[int] = ()) -> tuple[str
         os.setsid()  # its own session and process group: no terminal, no signals meant for the grader
     parent = os.getppid()
     with contextlib.suppress(OSError):  # when memory runs out, this process goes first, not its zygote or the grader
-        Path("/proc/self/oom_score_adj").write_bytes(b"1000")  # text would import a codec in every child
+        kernel.tell("/proc/self/oom_score_adj", b"1000")
     if "rlimits" in layers:
         _limit(policy, own_uid="uid" in layers)
     if "uid" in layers:
@@ -138,7 +138,7 @@ def _limit(policy: Policy, *, own_uid: bool) -> None:
     if not policy.gpu:
         limits |= {"RLIMIT_NOFILE": _MOST_FILES, "RLIMIT_MEMLOCK": 0}
         if kernel.LINUX:
-            pages = int(Path("/proc/self/statm").read_bytes().split()[0])
+            pages = int(kernel.told("/proc/self/statm").split()[0])
             limits["RLIMIT_AS"] = pages * resource.getpagesize() + policy.memory_bytes
     if own_uid:
         limits["RLIMIT_NPROC"] = _MOST_THREADS  # counts the whole user: only right where the child is all of it

@@ -1,9 +1,10 @@
 """Cheap forks for a process that forks often: its memory in few large pages, so that a fork has few entries to copy.
 
 A torch-warm zygote has 130 MB of its own in 33,000 pages; a fork copies an entry for each, and the child's end takes
-each away again. Gathered into pages of 2 MB that costs a third, measured with Linux 6.18: 7 ms became 2. The code that it
-runs lies in files, and each child finds its way to every page of them anew; what the zygote has run of it is copied into
-memory, once for all zygotes, and comes along with a fork: 28 ms of a student's process became 25.5.
+each away again. Gathered into pages of 2 MB that costs a third, measured with Linux 6.18: 7 ms became 2.
+
+The code that it runs lies in files, and each child finds its way to every page of them anew. What the zygote has run of
+it is copied into memory, once for all zygotes, and comes along with a fork: a student's process takes a tenth less.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ _ENTRY = 8
 
 
 def gather() -> None:
-    """Gather this process's private memory into huge pages, and a copy of the code that it has run: takes about 0.4 s and
-    130 MB, once. Linux before 6.1 leaves everything as it is. For a process with one thread.
+    """Gather this process's private memory into huge pages, and a copy of the code that it has run.
+
+    Takes about 0.4 s and 130 MB, once. Linux before 6.1 leaves everything as it is. For a process with one thread.
     """
     if not kernel.LINUX:
         return

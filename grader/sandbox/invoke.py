@@ -82,8 +82,10 @@ class Invoker:
         """Make one of the calls. The frame holds what came of it as it is now, whatever later calls do to it."""
         own = list(tensors)
         for number in (*asked["inputs"], *(asked["cotangents"] or ())):
-            placed = self.placement.place(_copy(tensors[number], layouts[number]), asked["device"])
-            own[number] = placed.requires_grad_(layouts[number].requires_grad)
+            layout = layouts[number]
+            own[number] = self.placement.place(_copy(tensors[number], layout), asked["device"])
+            if layout.requires_grad:
+                own[number].requires_grad_()
         inputs = [own[number] for number in asked["inputs"]]
         watch = ops.Recorder() if asked["watched"] else None
         gradients: list[Tensor | None] | None = None
@@ -99,17 +101,16 @@ class Invoker:
         except BaseException as error:
             return _failed(loader.describe(error))
         try:
-            with torch.no_grad():
-                sent = zip(inputs, asked["inputs"], strict=True)
-                changed = [item if self._changed(item, tensors[number]) else None for item, number in sent]
-                return _packed(_Reply(self.placement), output, changed, gradients, watch)
+            sent = zip(inputs, asked["inputs"], strict=True)
+            changed = [item if self._changed(item, tensors[number]) else None for item, number in sent]
+            return _packed(_Reply(self.placement), output, changed, gradients, watch)
         except BaseException as error:
             return _failed(Failure("malformed", type(error).__name__, str(error)[:500]))
 
     def _changed(self, tensor: Tensor, before: Tensor) -> bool:
         """Whether a call changed this input. One with a NaN counts as changed: the marker looks for itself."""
         now, _ = self.placement.fetch(tensor)
-        return now.shape != before.shape or now.dtype != before.dtype or not torch.equal(now, before)
+        return now.dtype != before.dtype or not torch.equal(now, before)
 
 
 def _copy(tensor: Tensor, layout: Layout) -> Tensor:

@@ -89,6 +89,27 @@ def drop_capabilities() -> None:
     _checked(_libc.capset(ctypes.byref(header), ctypes.byref(_CapabilitySets())))
 
 
+def tell(path: str, data: bytes) -> None:
+    """Write to a file of the kernel's. `pathlib` and text would cost a child more than all else that it does with them.
+
+    Raises OSError.
+    """
+    file = os.open(path, os.O_WRONLY)
+    try:
+        os.write(file, data)
+    finally:
+        os.close(file)
+
+
+def told(path: str) -> bytes:
+    """Read a short file of the kernel's. Raises OSError."""
+    file = os.open(path, os.O_RDONLY)
+    try:
+        return os.read(file, mmap.PAGESIZE)
+    finally:
+        os.close(file)
+
+
 def _checked(result: int) -> int:
     if result < 0:
         number = ctypes.get_errno()

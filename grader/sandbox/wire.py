@@ -2,8 +2,8 @@
 
 A frame is two little-endian lengths (u32 header, u64 payload), the header, the payload, in which each tensor begins at
 a multiple of 8 bytes from the frame's start. Everything is bounded before anything is allocated, in both directions,
-because the child's side is hostile. NaN and infinities are values like any others. A tensor is described by dtype, shape, strides, device and requires_grad, so that a
-check can pass a transposed view; autograd itself does not cross.
+because the child's side is hostile. NaN and infinities are values like any others. A tensor is described by dtype,
+shape, strides, device and requires_grad, so that a check can pass a transposed view; autograd itself does not cross.
 """
 
 from __future__ import annotations
@@ -59,13 +59,7 @@ class TensorHeader(msgspec.Struct, array_like=True, frozen=True, forbid_unknown_
 
     dtype: str
     shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    device: str
-    requires_grad: bool
-
-    @property
-    def layout(self) -> Layout:
-        return Layout(self.device, self.strides, self.requires_grad)
+    layout: Layout
 
 
 class Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -100,7 +94,8 @@ class Packer:
         plain = tensor.detach()
         if plain.is_conj() or plain.is_neg():
             plain = plain.resolve_conj().resolve_neg()
-        self.headers.append(TensorHeader(NAMES[plain.dtype], tuple(plain.shape), plain.stride(), device, grad))
+        layout = Layout(device, plain.stride(), grad)
+        self.headers.append(TensorHeader(NAMES[plain.dtype], tuple(plain.shape), layout))
         if plain.numel():
             self.chunks += _aligned(_numbers(plain.contiguous()))
         return len(self.headers) - 1
@@ -202,7 +197,7 @@ def parse(buffer: bytearray) -> tuple[dict[str, Any], list[Tensor], list[Layout]
 def _tensor(described: TensorHeader, buffer: bytearray, offset: int) -> tuple[Tensor, int]:
     dtype = DTYPES.get(described.dtype)
     shape = described.shape
-    if dtype is None or len(shape) > 64 or len(described.strides) != len(shape):
+    if dtype is None or len(shape) > 64 or len(described.layout.strides) != len(shape):
         raise Malformed("bad dtype, shape or strides")
     count = 1
     for size in shape:
