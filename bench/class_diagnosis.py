@@ -9,9 +9,9 @@ from unittest.mock import patch
 from bench.measure import ROOT
 from grader import assignment as assignments
 from grader import intake, staff
-from grader.attempt import Attempt
 from grader.ground import ground
 from grader.marker import Marker
+from grader.marking import Marking
 from grader.reporting import Circumstances
 from grader.results import CheckResult, DiagnosisResult, Flag, Report
 from grader.sandbox.confined import ConfinedSandbox
@@ -32,12 +32,12 @@ def measured() -> tuple[list[tuple[float, str]], list[float]]:
         circumstances = Circumstances(b"the secret of a benchmark", "A", base.device)
         marker = Marker(assignment, staff.load(assignment), sandbox, circumstances)
         cost: list[tuple[float, str]] = []
-        diagnose = Attempt.diagnose
+        diagnose = Marking.diagnose
 
-        def timed(attempt: Attempt, results: Sequence[CheckResult]) -> tuple[list[DiagnosisResult], list[Flag]]:
+        def timed(marking: Marking, results: Sequence[CheckResult]) -> tuple[list[DiagnosisResult], list[Flag]]:
             """Notes the processor time, in this process: the student's answers come from another one."""
             began = time.process_time()
-            found, flags = diagnose(attempt, results)
+            found, flags = diagnose(marking, results)
             names = "; ".join(" + ".join(one.misconceptions) for one in found)
             cost.append(((time.process_time() - began) * 1e3, names))
             return found, flags
@@ -51,6 +51,6 @@ def measured() -> tuple[list[tuple[float, str]], list[float]]:
             else:
                 passing.append(spent)
 
-        with patch.object(Attempt, "diagnose", timed):
+        with patch.object(Marking, "diagnose", timed):
             marker.run(map(handed_in.read, handed_in.entries), deliver)
     return failing, passing

@@ -104,7 +104,7 @@ class Checks:
             self._student, self._raised, self._phases = around
 
     def _run(self, check: Check, student: Student, *, impatient: bool) -> None:
-        with expect.attempt(impatient=impatient):
+        with expect.counted(impatient=impatient):
             if check.plain:
                 self._call(check, student)
             else:
@@ -151,12 +151,12 @@ def _require_names(checks: list[Check]) -> None:
 
 def _judge(function: Callable[..., Any], given: dict[str, Any]) -> None:
     """Call a check's function with what it takes. Raises CheckFailure for all that failed, and what else it raises."""
-    attempt = expect.current.get()
+    tally = expect.current.get()
     try:
         function(**{name: given[name] for name in taken(function)})
     except CheckFailure as failure:
-        attempt.keep(failure)
-    attempt.settle()
+        tally.keep(failure)
+    tally.settle()
 
 
 LEFT_OUT = """cacheprovider terminal logging warnings unraisableexception threadexception faulthandler doctest

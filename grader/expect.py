@@ -47,8 +47,8 @@ class NoAnswer(CheckFailure):
 
 
 @dataclass
-class Attempt:
-    """One check being run for one submission: the case in hand, and what failed so far."""
+class Tally:
+    """Of one check that is being run for one submission: the case in hand, and what failed so far."""
 
     case: str = ""
     cases: int = 0
@@ -73,13 +73,13 @@ class Attempt:
         raise first
 
 
-current: ContextVar[Attempt] = ContextVar("attempt")
+current: ContextVar[Tally] = ContextVar("tally")
 
 
 @contextmanager
-def attempt(*, impatient: bool = False) -> Iterator[None]:
-    """What is tried inside is an attempt of its own."""
-    token = current.set(Attempt(impatient=impatient))
+def counted(*, impatient: bool = False) -> Iterator[None]:
+    """What fails inside is counted for itself."""
+    token = current.set(Tally(impatient=impatient))
     try:
         yield
     finally:
@@ -93,18 +93,18 @@ gauge: ContextVar[Callable[[str, float], None] | None] = ContextVar("gauge", def
 @contextmanager
 def case(words: str) -> Iterator[None]:
     """Label what is tried. A failure inside is kept and the check goes on with its next case."""
-    attempt = current.get()
-    attempt.case = words
-    attempt.cases += 1
+    tally = current.get()
+    tally.case = words
+    tally.cases += 1
     try:
         yield
     except CheckFailure as failure:
         failure.case = words
-        if attempt.impatient:
+        if tally.impatient:
             raise
-        attempt.keep(failure)
+        tally.keep(failure)
     finally:
-        attempt.case = ""
+        tally.case = ""
 
 
 def true(condition: bool, message: str, *, hint: str = "") -> None:

@@ -13,7 +13,6 @@ import msgspec
 
 from grader import agreement, opening, secret
 from grader.assignment import Assignment
-from grader.attempt import Attempt
 from grader.call import Call
 from grader.collect import Checks, collect
 from grader.collected import Check
@@ -22,6 +21,7 @@ from grader.diagnosis.contract import Verdict
 from grader.diagnosis.examples import Examples
 from grader.errors import GraderError
 from grader.foresight import Variant
+from grader.marking import Marking
 from grader.reading import source
 from grader.reporting import Circumstances, Reporter
 from grader.results import CheckResult, Report
@@ -79,13 +79,13 @@ class Marker:
         if submission.problem or sources.problem:
             return self.reporter.unread(submission, sources, checks.checks)
 
-        def attempt(session: Session, verdict: Verdict) -> tuple[tuple[Attempt, list[CheckResult]], list[Call]]:
-            tried = self._attempt(submission, checks, session, verdict)
-            return (tried, tried.results(self.heard)), tried.calls
+        def attempt(session: Session, verdict: Verdict) -> tuple[tuple[Marking, list[CheckResult]], list[Call]]:
+            marking = self._marking(submission, checks, session, verdict)
+            return (marking, marking.results(self.heard)), marking.calls
 
         with opening.tried(self.sandbox, sources, self._probe, attempt) as work:
-            tried, results = work.found
-            diagnoses, flags = tried.diagnose(results)
+            marking, results = work.found
+            diagnoses, flags = marking.diagnose(results)
         results = self.reporter.explained(results, checks.checks, diagnoses, work.verdict)
         report = self.reporter.graded(
             submission, sources, work.session, work.verdict, results, work.calls, diagnoses, flags
@@ -96,8 +96,8 @@ class Marker:
         """A single check on the same inputs as in `mark`, and its calls."""
 
         def attempt(session: Session, verdict: Verdict) -> tuple[CheckResult, list[Call]]:
-            tried = self._attempt(submission, checks, session, verdict)
-            return tried.check(check, session), tried.calls
+            marking = self._marking(submission, checks, session, verdict)
+            return marking.check(check, session), marking.calls
 
         sources = source.units(submission.files, self.assignment.settings)
         with opening.tried(self.sandbox, sources, self._probe, attempt) as work:
@@ -107,11 +107,11 @@ class Marker:
         """Which variant of the inputs this work gets: always the same, unguessable without the course secret."""
         return secret.variant(self.circumstances.secret, self.digest, submission.digest)
 
-    def _attempt(self, submission: Submission, checks: Checks, session: Session, verdict: Verdict) -> Attempt:
+    def _marking(self, submission: Submission, checks: Checks, session: Session, verdict: Verdict) -> Marking:
         number = self.variant(submission)
         # where the inputs are translated for a function, what it is asked is its own
         known = self.variants.setdefault(number, Variant()) if verdict.adapter is None else Variant()
-        return Attempt(
+        return Marking(
             assignment=self.assignment,
             staff=self.staff,
             checks=checks,

@@ -30,7 +30,7 @@ NOT_TRIED = "Your function could not be called, so this was not tried."
 
 
 @dataclass
-class Attempt:
+class Marking:
     """The checks on one opened submission."""
 
     assignment: Assignment
