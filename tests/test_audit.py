@@ -11,15 +11,17 @@ from pathlib import Path
 import pytest
 from course import HIDDEN, make
 from rich.console import Console
+from torch import Tensor
 
 from grader import staff
 from grader.assignment import Assignment, load
-from grader.auditing.audit import Audit, _in_forks, audit, faults, read_listed
+from grader.auditing.audit import Audit, _in_forks, audit, faults, misdirected, read_listed
 from grader.auditing.audit_report import page, show, summary
 from grader.auditing.candidates import limited, singles
 from grader.auditing.mutants import mutants
 from grader.auditing.trials import CheckInfo, Outcome, Share, Trials
 from grader.errors import AssignmentError
+from grader.misconception import Bank, Misconception
 from grader.sandbox import accelerator
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -113,6 +115,28 @@ def test_whatever_must_not_be_is_a_fault(outcome: Outcome, fault: str) -> None:
     """Right work that loses points, a starter that earns some, chance in a verdict, and a check that breaks."""
     checks = [CheckInfo("sum", "Sums", 2), CheckInfo("shape", "Shapes", 1), CheckInfo("free", "Worth nothing", 0)]
     assert faults([outcome], checks, {}) == [fault]
+
+
+def test_students_are_sent_to_headings_that_are_there(good: tuple[Assignment, Audit]) -> None:
+    """A misconception names the section to read again; one that the handout does not have is a fault."""
+    assignment, _ = good
+
+    def y(x: Tensor, *, factor: float = 2.0) -> Tensor:
+        return x * factor
+
+    words = {"title": "t", "explanation": "e", "hint": "h"}
+    ideas = [
+        Misconception(id=section, section=section, knobs={"factor": factor}, **words)
+        for section, factor in (("2. Scale", 1.0), ("Scale", 3.0))
+    ]
+    bank = Bank(arguments=("x",), returns=("y",), implementation=[y], misconceptions=ideas)
+    assert misdirected(assignment, bank) == []  # there is no handout
+    handout = assignment.public / "README.md"
+    handout.write_text("# Double\n\n## 2. Scale\n\nScale\n")
+    try:
+        assert misdirected(assignment, bank) == [f"Scale: {handout} has no heading 'Scale'"]
+    finally:
+        handout.unlink()
 
 
 def test_two_audits_are_equal_however_many_processes(good: tuple[Assignment, Audit]) -> None:

@@ -10,6 +10,7 @@ Runs trusted code of ours in this process and its forks, through the in-process 
 from __future__ import annotations
 
 import multiprocessing
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from grader.assignment import Assignment
 from grader.auditing.candidates import pairs, singles
 from grader.auditing.trials import CheckInfo, Gauge, Outcome, Share, Trials
 from grader.errors import AssignmentError, GraderFault
+from grader.misconception import Bank
 from grader.sandbox import accelerator
 
 if sys.version_info >= (3, 11):
@@ -30,6 +32,8 @@ else:
     import tomli as tomllib
 
 LISTED = "equivalent.toml"
+HANDOUT = "README.md"
+_HEADING = re.compile(r"^#{1,6}[ \t]+(.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -111,7 +115,7 @@ def audit(assignment: Assignment, *, jobs: int | None = None) -> Audit:
         pairs=len(two),
         margins=_margins(checks, shares),
         listed=listed,
-        faults=faults(outcomes, checks, listed),
+        faults=faults(outcomes, checks, listed) + misdirected(assignment, loaded.bank),
     )
 
 
@@ -137,6 +141,19 @@ def faults(outcomes: Sequence[Outcome], checks: Sequence[CheckInfo], listed: dic
     survivors = {outcome.name for outcome in outcomes if outcome.survived}
     stale = [name for name in listed if name not in survivors]
     return found + [f"{name}: listed in {LISTED}, but does not get full marks; remove it" for name in stale]
+
+
+def misdirected(assignment: Assignment, bank: Bank | None) -> list[str]:
+    """Misconceptions that send students to a section which the handout does not have, in words."""
+    handout = assignment.public / HANDOUT
+    if bank is None or not handout.is_file():
+        return []
+    headings = {found.strip(" \t#") for found in _HEADING.findall(handout.read_text(encoding="utf-8"))}
+    return [
+        f"{idea.id}: {handout} has no heading {idea.section!r}"
+        for idea in bank.misconceptions
+        if idea.section and idea.section not in headings
+    ]
 
 
 def _faults_of(outcome: Outcome, paid: set[str], listed: dict[str, str]) -> Iterator[str]:

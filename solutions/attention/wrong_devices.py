@@ -11,7 +11,7 @@ DEVICES = (
         explanation="NumPy works on the CPU and knows no gradients: .numpy() stops for a tensor that needs one or "
         "that stands on an accelerator. Every step of attention has an operator in PyTorch.",
         hint="Where do your tensors become arrays?",
-        section="Devices",
+        section="What is looked at",
         knobs={"cut": "numpy"},
     ),
     Misconception(
@@ -20,7 +20,7 @@ DEVICES = (
         explanation="torch.ones, torch.zeros, torch.full, torch.arange and torch.tensor make their result on the "
         "CPU unless they are told otherwise, and two devices can't be mixed in one operation.",
         hint="Which tensors do you create yourself, and on which device?",
-        section="Devices",
+        section="What is looked at",
         knobs={"made_on": "cpu"},
         also=({"made_on": "cpu with mask"},),
         seen="common",
@@ -31,7 +31,7 @@ DEVICES = (
         explanation="Whoever calls the function goes on computing where the inputs are. Results on another device "
         "can't be combined with them.",
         hint="On which device are your results when the inputs are on an accelerator?",
-        section="Devices",
+        section="What is looked at",
         knobs={"answered_on": "cpu"},
         seen="rare",
     ),
@@ -41,7 +41,7 @@ DEVICES = (
         explanation="float16 keeps about three digits. It may be a way to save memory, but the precision that the "
         "inputs have is then lost.",
         hint="Which dtype have your scores?",
-        section="Devices",
+        section="What is looked at",
         knobs={"precision": "float16"},
         seen="rare",
     ),
@@ -51,7 +51,7 @@ DEVICES = (
         explanation="bfloat16 keeps about two digits. It may be a way to save memory, but the precision that the "
         "inputs have is then lost.",
         hint="Which dtype have your scores?",
-        section="Devices",
+        section="What is looked at",
         knobs={"precision": "bfloat16"},
         seen="rare",
     ),
@@ -61,7 +61,7 @@ DEVICES = (
         explanation="With float64 inputs half of the digits are lost. Let the dtype of the inputs decide: the "
         "operators keep it by themselves.",
         hint="Which dtype have your scores when the inputs are float64?",
-        section="Devices",
+        section="What is looked at",
         knobs={"precision": "float32"},
         seen="rare",
     ),
@@ -71,7 +71,7 @@ DEVICES = (
         explanation="Results should have the dtype of the inputs: with float64 digits are lost, and with float16 "
         "the next layer stops because its dtypes differ.",
         hint="Which dtype have your results when the inputs are float64 or float16?",
-        section="Devices",
+        section="What is looked at",
         knobs={"answer_dtype": "float32"},
         also=({"answer_dtype": "float32", "precision": "float32"},),
         seen="rare",

@@ -13,7 +13,7 @@ MASK = (
         explanation="Queries look at keys that they must not see. The usual reason is `scores.masked_fill(...)` on "
         "a line of its own: it does not change scores, it returns a *new* tensor, and that one is lost.",
         hint="Where does the result of masking go?",
-        section="Mask",
+        section="3. Mask",
         knobs={"reads": "ignored"},
         seen="common",
     ),
@@ -24,7 +24,7 @@ MASK = (
         "the forbidden ones; with a causal mask each position sees only the future, and the last one sees nothing, "
         "which gives NaN.",
         hint="What does a 1 in the mask mean here? Other libraries use the opposite.",
-        section="Mask",
+        section="3. Mask",
         knobs={"reads": "inverted"},
         seen="common",
     ),
@@ -34,7 +34,7 @@ MASK = (
         explanation="Row i of the mask belongs to query i, column j to key j. Transposed, a causal mask lets each "
         "position look at the future and hides the past.",
         hint="Which dimension of the mask belongs to the queries?",
-        section="Mask",
+        section="3. Mask",
         knobs={"reads": "transposed"},
         seen="rare",
     ),
@@ -44,7 +44,7 @@ MASK = (
         explanation="Each sequence of a batch has its own padding, so each needs its own mask. Taking mask[0] hides "
         "the wrong keys of all the others.",
         hint="Do you index into the mask?",
-        section="Mask",
+        section="3. Mask",
         knobs={"reads": "first item"},
         seen="rare",
     ),
@@ -54,7 +54,7 @@ MASK = (
         explanation="A mask may have a dimension for the heads, and then each head has its own. Broadcasting "
         "already handles a mask with one head.",
         hint="Do you index into the mask?",
-        section="Mask",
+        section="3. Mask",
         knobs={"reads": "first head"},
         seen="rare",
     ),
@@ -64,7 +64,7 @@ MASK = (
         explanation="Each query has its own row in the mask: with a causal mask the first query sees one key, the "
         "last one sees all. With the first row for all of them, everybody sees what the first may see.",
         hint="Do you index into the mask or reduce it?",
-        section="Mask",
+        section="3. Mask",
         knobs={"reads": "first row"},
         seen="rare",
     ),
@@ -74,7 +74,7 @@ MASK = (
         explanation="The mask already broadcasts to the shape of the scores. One more dimension shifts the others "
         "by one place: rows are taken for heads, or the result gets five dimensions.",
         hint="Compare the shape of the mask with that of the scores, counted from the end.",
-        section="Mask",
+        section="3. Mask",
         knobs={"reads": "unsqueezed"},
     ),
     Misconception(
@@ -83,7 +83,7 @@ MASK = (
         explanation="The mask is off by one. With a causal mask each position sees one step into the future, which "
         "is just the word that it should predict.",
         hint="Test with three positions, and look at which weights are 0.",
-        section="Mask",
+        section="3. Mask",
         knobs={"reads": "leaky"},
         seen="rare",
     ),
@@ -93,7 +93,7 @@ MASK = (
         explanation="The function must use the mask that it is given: none, padding, or any other. A built-in "
         "triangle passes every test with a causal mask and fails in every other use.",
         hint="Where does the mask that you apply come from?",
-        section="Mask",
+        section="3. Mask",
         knobs={"own": "causal"},
         seen="common",
     ),
@@ -103,7 +103,7 @@ MASK = (
         explanation="The mask that is given is taken as a switch, and its content is ignored. But it says *which* "
         "keys are allowed, and it need not be a triangle: padding masks are not.",
         hint="Do the numbers in the mask matter to your code?",
-        section="Mask",
+        section="3. Mask",
         knobs={"own": "causal", "own_when": "with mask"},
     ),
     Misconception(
@@ -112,7 +112,7 @@ MASK = (
         explanation="Keys that the given mask allows are hidden when they come later in the sequence. The function "
         "must not add a rule of its own: an encoder, for instance, may look ahead.",
         hint="How many masks does your code apply?",
-        section="Mask",
+        section="3. Mask",
         knobs={"own": "causal", "own_when": "both"},
     ),
     Misconception(
@@ -122,7 +122,7 @@ MASK = (
         "nothing at all, which gives NaN. And the function should use the mask that it is given, not one of its "
         "own.",
         hint="Print your triangle for three positions: what stands on its diagonal?",
-        section="Mask",
+        section="3. Mask",
         knobs={"own": "strict"},
         also=({"own": "strict", "own_when": "with mask"}, {"own": "strict", "own_when": "both"}),
     ),
@@ -132,7 +132,7 @@ MASK = (
         explanation="The triangle is off by one: j <= i + 1. Each position sees the next one, which is what it "
         "should predict. And the function should use the mask that it is given, not one of its own.",
         hint="Print your triangle for three positions: what stands just above its diagonal?",
-        section="Mask",
+        section="3. Mask",
         knobs={"own": "ahead"},
         also=({"own": "ahead", "own_when": "with mask"}, {"own": "ahead", "own_when": "both"}),
         seen="rare",
@@ -143,7 +143,7 @@ MASK = (
         explanation="The upper triangle is kept where the lower one was meant: each position looks ahead and never "
         "back. And the function should use the mask that it is given, not one of its own.",
         hint="Print your triangle for three positions. What may the first one see?",
-        section="Mask",
+        section="3. Mask",
         knobs={"own": "reversed"},
         also=({"own": "reversed", "own_when": "with mask"}, {"own": "reversed", "own_when": "both"}),
     ),
@@ -153,7 +153,7 @@ MASK = (
         explanation="e to the power 0 is 1, not 0. A forbidden key with score 0 still gets weight, often more than "
         "an allowed key with a negative score. Only -∞ gives a weight of exactly 0.",
         hint="What does the softmax make of the number that you put into forbidden places?",
-        section="Mask",
+        section="3. Mask",
         knobs={"fill": 0.0},
         seen="common",
     ),
@@ -163,7 +163,7 @@ MASK = (
         explanation="1e-9 is almost 0, and e to the power 0 is 1. So the forbidden keys keep a full share. -1e9 was "
         "meant: the minus sign belongs in front of the number, not only into its exponent.",
         hint="Is the number that you fill in hugely negative or nearly 0? Print it.",
-        section="Mask",
+        section="3. Mask",
         knobs={"fill": 1e-9},
         also=tuple({"fill": value} for value in (-1e-9, 1e-10, 1e-8, 1e-6, 1e-5, 1e-12)),
         seen="common",
@@ -175,7 +175,7 @@ MASK = (
         "others, so that forbidden keys still get a little weight. Only -∞, or a number far below every possible "
         "score, gives exactly 0.",
         hint="What is e to the power of the number that you fill in?",
-        section="Mask",
+        section="3. Mask",
         knobs={"fill": -10.0},
         also=tuple({"fill": float(value)} for value in (-1, -2, -5, -20, -50, -100)),
     ),
@@ -185,7 +185,7 @@ MASK = (
         explanation="The largest score wins the softmax, so all the weight goes to the forbidden keys. A hugely "
         "*negative* number keeps them out.",
         hint="Look at the sign of the number that you fill in.",
-        section="Mask",
+        section="3. Mask",
         knobs={"fill": 1e9},
         also=({"fill": math.inf}, {"fill": 1e4}, {"fill": 1e10}, {"fill": 1e20}, {"fill": 1.0}),
         seen="rare",
@@ -196,7 +196,7 @@ MASK = (
         explanation="Adding 1 to the allowed scores multiplies their shares by e; it forbids nothing. A mask that "
         "is added must hold 0 where looking is allowed and -∞ where it is not.",
         hint="What should be added to a forbidden score so that its weight becomes 0?",
-        section="Mask",
+        section="3. Mask",
         knobs={"masking": "added"},
         seen="common",
     ),
@@ -206,7 +206,7 @@ MASK = (
         explanation="In some libraries a float mask holds 0 and -∞ and is added. In this assignment a float mask "
         "means the same as a bool one: 0 forbids, everything else allows.",
         hint="Do bool and float masks take the same way through your code?",
-        section="Mask",
+        section="3. Mask",
         knobs={"masking": "float_added"},
         seen="rare",
     ),
@@ -215,7 +215,7 @@ MASK = (
         title="mask × -1e9 is added to the scores, which hides the keys that are allowed",
         explanation="Where the mask is 1 this adds -1e9, and 1 means *allowed*. So exactly the wrong keys are hidden.",
         hint="For a mask value of 1, and for 0, work out by hand what is added.",
-        section="Mask",
+        section="3. Mask",
         knobs={"masking": "times_low"},
         seen="common",
     ),
@@ -225,7 +225,7 @@ MASK = (
         explanation="For an allowed key this is 0 × -∞, which is not 0 but NaN, and one NaN spoils its whole row. "
         "Choose between two values, instead of multiplying by infinity.",
         hint="What does Python give for 0 * float('-inf')?",
-        section="Mask",
+        section="3. Mask",
         knobs={"masking": "times_inf"},
     ),
     Misconception(
@@ -235,7 +235,7 @@ MASK = (
         "their shares away afterwards leaves rows that sum to less than 1. Masked before the softmax, the others "
         "share everything.",
         hint="What does a row of your weights sum to under a mask?",
-        section="Mask",
+        section="3. Mask",
         knobs={"masking": "after"},
     ),
     Misconception(
@@ -244,7 +244,7 @@ MASK = (
         explanation="-∞ is meant for the softmax, which turns it into a weight of 0. After the softmax it stays, "
         "and the output becomes -∞ or NaN.",
         hint="In which order do masking and softmax come?",
-        section="Mask",
+        section="3. Mask",
         knobs={"masking": "after_low"},
     ),
     Misconception(
@@ -253,7 +253,7 @@ MASK = (
         explanation="The returned weights are masked, but the output is computed with others that still let "
         "forbidden keys through.",
         hint="Which variable goes into the last matrix product?",
-        section="Mask",
+        section="3. Mask",
         knobs={"mix": "unmasked"},
         seen="rare",
     ),
@@ -263,7 +263,7 @@ MASK = (
         explanation="The output is right, but the second value shows weights on forbidden keys. Whoever looks at "
         "them sees another attention than the one that was used.",
         hint="Which variable do you return as the weights?",
-        section="Mask",
+        section="3. Mask",
         knobs={"answered": "unmasked"},
         seen="rare",
     ),
@@ -273,7 +273,7 @@ MASK = (
         explanation="mask=None means that every query may look at every key. None can't be compared or filled in "
         "like a tensor, so that case needs a branch of its own.",
         hint="What does your code do with the mask when it is None?",
-        section="Mask",
+        section="3. Mask",
         knobs={"none_test": False},
         seen="common",
     ),
@@ -283,7 +283,7 @@ MASK = (
         explanation="A tensor of many numbers is neither true nor false, so Python stops. What you want to know is "
         "whether there is a mask at all.",
         hint="How does one ask whether a variable is None?",
-        section="Mask",
+        section="3. Mask",
         knobs={"truth_test": True},
         seen="common",
     ),
@@ -294,7 +294,7 @@ MASK = (
         "it stops with an error. The mask may be bool, int or float here, so turn it into a bool first, by "
         "comparing.",
         hint="Try your function with mask.float() and with mask.int().",
-        section="Mask",
+        section="3. Mask",
         knobs={"needs": "tilde"},
     ),
     Misconception(
@@ -303,7 +303,7 @@ MASK = (
         explanation="masked_fill fills where its mask is True, which are the allowed keys here, and it stops for "
         "int and float masks. Comparing the mask with 0 solves both.",
         hint="What does masked_fill want to know: where to look, or where to fill?",
-        section="Mask",
+        section="3. Mask",
         knobs={"needs": "masked_fill", "reads": "inverted"},
     ),
     Misconception(
@@ -312,7 +312,7 @@ MASK = (
         explanation="The condition of torch.where must be bool. The mask may also be int or float here, so make it "
         "a condition by comparing it.",
         hint="Try your function with mask.float() and with mask.int().",
-        section="Mask",
+        section="3. Mask",
         knobs={"needs": "where"},
     ),
     Misconception(
@@ -321,7 +321,7 @@ MASK = (
         explanation="`1 - mask` is not defined for a bool tensor. The mask may be bool, int or float here: "
         "comparing it gives a bool in every case.",
         hint="Try your function with a bool mask.",
-        section="Mask",
+        section="3. Mask",
         knobs={"needs": "minus"},
     ),
     Misconception(
@@ -330,7 +330,7 @@ MASK = (
         explanation="The mask belongs to the caller, who will use it again, for instance in the next layer. An "
         "assignment such as mask[...] = ..., or a method whose name ends in _, changes the caller's tensor.",
         hint="Is the mask the same before and after the call?",
-        section="Mask",
+        section="3. Mask",
         knobs={"in_place": "mask filled"},
         also=({"in_place": "mask to bias"}, {"in_place": "mask inverted"}),
         seen="rare",

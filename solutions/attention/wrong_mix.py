@@ -11,7 +11,7 @@ MIX = (
         explanation="Keys are for being found; what is handed out are the values. The output must be made of rows "
         "of V, and its last size is d_v.",
         hint="Which tensor stands in the last matrix product?",
-        section="Mix",
+        section="5. Mix",
         knobs={"mix": "K"},
     ),
     Misconception(
@@ -20,7 +20,7 @@ MIX = (
         explanation="What is handed out are the values. The output must be made of rows of V, and its last size is "
         "d_v.",
         hint="Which tensor stands in the last matrix product?",
-        section="Mix",
+        section="5. Mix",
         knobs={"mix": "Q"},
         seen="rare",
     ),
@@ -30,7 +30,7 @@ MIX = (
         explanation="Row i of the weights belongs to query i. Transposed, output i collects what all the queries "
         "gave to key i, with shares that do not sum to 1.",
         hint="Write the shapes of both factors beside each other, for different numbers of queries and keys.",
-        section="Mix",
+        section="5. Mix",
         knobs={"mix": "transposed"},
     ),
     Misconception(
@@ -39,7 +39,7 @@ MIX = (
         explanation="The returned weights are right, but the output is computed from what went *into* the softmax. "
         "Scores do not sum to 1, so that the output is no mean of the values.",
         hint="Which variable goes into the last matrix product?",
-        section="Mix",
+        section="5. Mix",
         knobs={"mix": "scores"},
     ),
     Misconception(
@@ -48,7 +48,7 @@ MIX = (
         explanation="The weights are not used: every query gets the same. Attention is a *weighted* mean, with the "
         "weights of the query's own row.",
         hint="Are the rows of your output all the same?",
-        section="Mix",
+        section="5. Mix",
         knobs={"mix": "mean"},
         seen="rare",
     ),
@@ -58,7 +58,7 @@ MIX = (
         explanation='The weights are not used. In an einsum such as "bhqk,bhqd->bhqd" the letter k is summed in the '
         "weights alone, which gives 1, and V comes out unchanged.",
         hint="Compare your output with V.",
-        section="Mix",
+        section="5. Mix",
         knobs={"mix": "V itself"},
         seen="rare",
     ),
@@ -68,7 +68,7 @@ MIX = (
         explanation='In an einsum such as "bhqk,bhkd->bhkd" the letter q is summed away. What is left is how much '
         "each key got from all queries together; but each query needs a row of its own.",
         hint="Which letter is missing after the arrow, and which one should be?",
-        section="Mix",
+        section="5. Mix",
         knobs={"mix": "summed"},
         seen="rare",
     ),
@@ -78,7 +78,7 @@ MIX = (
         explanation="The weights are right, but the output picks one row of V by argmax. All keys should "
         "contribute, each with its weight, and argmax lets no gradient through.",
         hint="How many rows of V go into one row of the output?",
-        section="Mix",
+        section="5. Mix",
         knobs={"mix": "best"},
         seen="rare",
     ),
@@ -88,7 +88,7 @@ MIX = (
         explanation="Joining the heads to (batch, positions, heads × d_v) is the last step of *multi-head* "
         "attention. This function keeps the leading dimensions as they came.",
         hint="Compare the shape of your output with the table in the handout.",
-        section="Mix",
+        section="5. Mix",
         knobs={"mix": "merged"},
     ),
     Misconception(
@@ -97,7 +97,7 @@ MIX = (
         explanation="reshape keeps the order in memory, so that numbers of different positions get mixed. And this "
         "function should not join the heads at all: it keeps the leading dimensions as they came.",
         hint="Compare the shape of your output with the table in the handout.",
-        section="Mix",
+        section="5. Mix",
         knobs={"mix": "merged badly"},
         seen="rare",
     ),
@@ -106,7 +106,7 @@ MIX = (
         title="the last two dimensions of the output are swapped",
         explanation="The output has a row for each query: (..., Tq, d_v). One transpose too many turned it round.",
         hint="Compare the shape of your output with the table in the handout.",
-        section="Mix",
+        section="5. Mix",
         knobs={"mix": "turned"},
         seen="rare",
     ),
@@ -116,7 +116,7 @@ MIX = (
         explanation="The output is right, but the second value is what went into the softmax. The weights are what "
         "came out of it: between 0 and 1, with a sum of 1 in each row.",
         hint="Which variable do you return as the weights?",
-        section="Mix",
+        section="5. Mix",
         knobs={"answered": "scores"},
         seen="common",
     ),
@@ -126,7 +126,7 @@ MIX = (
         explanation="The output is right, but the second value is the first thing that you computed. The weights "
         "are what comes out of the softmax.",
         hint="Which variable do you return as the weights?",
-        section="Mix",
+        section="5. Mix",
         knobs={"answered": "raw"},
         seen="rare",
     ),
@@ -136,7 +136,7 @@ MIX = (
         explanation="The output is right, but in the second value the rows belong to the keys. Row i must hold the "
         "weights of query i.",
         hint="Compare the shape of your weights with the table in the handout, for Tq and Tk that differ.",
-        section="Mix",
+        section="5. Mix",
         knobs={"answered": "transposed"},
         seen="rare",
     ),
@@ -146,7 +146,7 @@ MIX = (
         explanation="Some libraries average the weights over the heads for display. Here each head keeps its own: "
         "the weights have the same leading dimensions as the inputs.",
         hint="Compare the shape of your weights with the table in the handout.",
-        section="Mix",
+        section="5. Mix",
         knobs={"answered": "head mean"},
         seen="rare",
     ),
@@ -155,7 +155,7 @@ MIX = (
         title="the last query is left out",
         explanation="Its row stays 0. A loop over range(n) already ends with n - 1; range(n - 1) leaves one out.",
         hint="Look at the last row of your weights.",
-        section="Mix",
+        section="5. Mix",
         knobs={"skipped": "last query"},
         seen="rare",
     ),
@@ -165,7 +165,7 @@ MIX = (
         explanation="Its row stays 0. Positions are counted from 0, so a loop that starts at 1 leaves the first one "
         "out.",
         hint="Look at the first row of your weights.",
-        section="Mix",
+        section="5. Mix",
         knobs={"skipped": "first query"},
         seen="rare",
     ),
@@ -174,7 +174,7 @@ MIX = (
         title="the last head is left out",
         explanation="Its weights and its output stay 0. A loop over range(n) already ends with n - 1.",
         hint="Look at the results of each head by itself.",
-        section="Mix",
+        section="5. Mix",
         knobs={"skipped": "last head"},
         seen="rare",
     ),
@@ -184,7 +184,7 @@ MIX = (
         explanation="The results of all other heads stay 0. The operators used here treat all leading dimensions at "
         "once; no index into them is needed.",
         hint="Do you index into the heads, or return from inside a loop?",
-        section="Mix",
+        section="5. Mix",
         knobs={"skipped": "later heads"},
         seen="rare",
     ),
@@ -193,7 +193,7 @@ MIX = (
         title="the last item of the batch is left out",
         explanation="Its weights and its output stay 0. A loop over range(n) already ends with n - 1.",
         hint="Look at the results of each item of the batch by itself.",
-        section="Mix",
+        section="5. Mix",
         knobs={"skipped": "last item"},
         seen="rare",
     ),
@@ -203,7 +203,7 @@ MIX = (
         explanation="The results of all other items stay 0. The operators used here treat all leading dimensions at "
         "once; no index into them is needed.",
         hint="Do you index into the batch, or return from inside a loop?",
-        section="Mix",
+        section="5. Mix",
         knobs={"skipped": "later items"},
         seen="rare",
     ),
@@ -213,7 +213,7 @@ MIX = (
         explanation="Q /= ... does not make a new tensor: it changes the caller's, who will use it again, and a "
         "second call with the same Q is scaled twice. It also stops with an error where Q needs a gradient.",
         hint="Is Q the same before and after the call?",
-        section="Scale",
+        section="2. Scale",
         knobs={"in_place": "queries"},
     ),
     Misconception(
@@ -222,7 +222,7 @@ MIX = (
         explanation="K /= ... does not make a new tensor: it changes the caller's, who will use it again, and a "
         "second call with the same K is scaled twice. It also stops with an error where K needs a gradient.",
         hint="Is K the same before and after the call?",
-        section="Scale",
+        section="2. Scale",
         knobs={"in_place": "keys"},
         seen="rare",
     ),
@@ -232,7 +232,7 @@ MIX = (
         explanation=".detach(), .data, torch.no_grad() and torch.tensor(scores) make a tensor that has forgotten "
         "how it was computed. The numbers are right, but training could never improve the queries and keys.",
         hint="After a backward pass, is Q.grad None?",
-        section="Mix",
+        section="5. Mix",
         knobs={"cut": "scores"},
     ),
     Misconception(
@@ -241,7 +241,7 @@ MIX = (
         explanation=".detach(), .data, torch.no_grad() and torch.tensor(...) make a tensor that has forgotten how "
         "it was computed. The numbers are right, but nothing in front of this function could ever be trained.",
         hint="Does your output have requires_grad=True when the inputs have it?",
-        section="Mix",
+        section="5. Mix",
         knobs={"cut": "everything"},
     ),
     Misconception(
@@ -250,7 +250,7 @@ MIX = (
         explanation="The weights are cut off before they are mixed with the values, so that training on the output "
         "would change the values only.",
         hint="After a backward pass from the output alone, is Q.grad 0 or None?",
-        section="Mix",
+        section="5. Mix",
         knobs={"cut": "mix"},
         seen="rare",
     ),
@@ -260,7 +260,7 @@ MIX = (
         explanation="The weights are cut off before they are returned. A loss that uses them, such as one that "
         "rewards sharp attention, could not train anything.",
         hint="Does the second value have requires_grad=True when the inputs have it?",
-        section="Mix",
+        section="5. Mix",
         knobs={"cut": "answered weights"},
         seen="rare",
     ),
@@ -270,7 +270,7 @@ MIX = (
         explanation="The keys are cut off from their history before they are used, so that training could never "
         "improve them.",
         hint="After a backward pass, is K.grad None?",
-        section="Mix",
+        section="5. Mix",
         knobs={"cut": "keys"},
         seen="rare",
     ),
@@ -280,7 +280,7 @@ MIX = (
         explanation="The values are cut off from their history before they are mixed, so that training could never "
         "improve them.",
         hint="After a backward pass, is V.grad None?",
-        section="Mix",
+        section="5. Mix",
         knobs={"cut": "values"},
         seen="rare",
     ),

@@ -14,7 +14,7 @@ SCALE = (
         "pushes the softmax towards a single key, the more so the larger d_k is, and the gradient almost vanishes. "
         "Dividing by √d_k brings the scores back to a typical size of 1.",
         hint="What happens between the dot products and the softmax?",
-        section="Scale",
+        section="2. Scale",
         knobs={"scale": "none"},
         seen="common",
     ),
@@ -24,7 +24,7 @@ SCALE = (
         explanation="A sum of d_k independent products has a *variance* of d_k, so its typical size is √d_k. "
         "Dividing by d_k makes the scores too small: all the weights come out nearly equal.",
         hint="Which quantity grows like d_k, the variance or the typical size? And how often is it divided?",
-        section="Scale",
+        section="2. Scale",
         knobs={"scale": "dk"},
         seen="common",
     ),
@@ -34,7 +34,7 @@ SCALE = (
         explanation="The dot products are already too large by √d_k. Multiplying makes them larger still, and the "
         "softmax gives nearly everything to one key. Note that dividing by d_k ** -0.5 is multiplying by √d_k.",
         hint="Do your scores get smaller or larger in this step?",
-        section="Scale",
+        section="2. Scale",
         knobs={"scale": "times_sqrt"},
     ),
     Misconception(
@@ -43,7 +43,7 @@ SCALE = (
         explanation="The dot products are already too large by √d_k. Multiplying by d_k makes them larger still, "
         "and the softmax gives all the weight to one key.",
         hint="Do your scores get smaller or larger in this step?",
-        section="Scale",
+        section="2. Scale",
         knobs={"scale": "times_dk"},
         seen="rare",
     ),
@@ -53,7 +53,7 @@ SCALE = (
         explanation="A score is a sum over the *features*, so its size depends on how many features there are: d_k, "
         "the last dimension. How many positions the sequence has makes no difference to it.",
         hint="Over which dimension does the dot product sum? Print the number that you divide by.",
-        section="Scale",
+        section="2. Scale",
         knobs={"scale": "sqrt_queries"},
         seen="common",
     ),
@@ -63,7 +63,7 @@ SCALE = (
         explanation="A score is a sum over the *features*, so its size depends on how many features there are: d_k, "
         "the last dimension. How many keys there are makes no difference to it.",
         hint="Over which dimension does the dot product sum? Print the number that you divide by.",
-        section="Scale",
+        section="2. Scale",
         knobs={"scale": "sqrt_keys"},
         seen="common",
     ),
@@ -73,7 +73,7 @@ SCALE = (
         explanation="Dimension 1 of (batch, heads, positions, features) is the number of heads. The score is a sum "
         "over the features, so d_k is what it must be scaled by, and that is always the last dimension.",
         hint="Print the number that you divide by. Of which dimension is it the size?",
-        section="Scale",
+        section="2. Scale",
         knobs={"scale": "sqrt_size_1"},
     ),
     Misconception(
@@ -82,7 +82,7 @@ SCALE = (
         explanation="How many sequences are processed together must not change the result for any of them. The "
         "score is a sum over the features: d_k, the last dimension, is what it must be scaled by.",
         hint="Print the number that you divide by. Of which dimension is it the size?",
-        section="Scale",
+        section="2. Scale",
         knobs={"scale": "sqrt_size_0"},
         seen="rare",
     ),
@@ -92,7 +92,7 @@ SCALE = (
         explanation="Each head takes dot products of its own d_k features, not of all d_model of them. So the "
         "typical size is √d_k, whatever the number of heads.",
         hint="How many products are summed in one score of one head?",
-        section="Scale",
+        section="2. Scale",
         knobs={"scale": "sqrt_model"},
         seen="common",
     ),
@@ -102,7 +102,7 @@ SCALE = (
         explanation="The values play no part in the scores. What is summed in a score is the d_k features that a "
         "query and a key have in common; d_v may differ from it.",
         hint="Of which of the three inputs do you take the size?",
-        section="Scale",
+        section="2. Scale",
         knobs={"scale": "sqrt_dv"},
     ),
     Misconception(
@@ -111,7 +111,7 @@ SCALE = (
         explanation="A fixed number such as √64 is right for one d_k only. d_k is a property of the inputs and must "
         "be read off them at each call.",
         hint="What does your code do when d_k changes?",
-        section="Scale",
+        section="2. Scale",
         knobs={"scale": 8.0},
         also=tuple({"scale": math.sqrt(size)} for size in (2, 4, 8, 16, 32, 100, 128, 256, 512, 1024)),
     ),
@@ -121,7 +121,7 @@ SCALE = (
         explanation="The square root is taken twice, or only one of Q and K is scaled by the fourth root. The "
         "scores stay too large by that much: their typical size is √d_k before scaling.",
         hint="Print the number that you divide by, for d_k = 16. It should be 4.",
-        section="Scale",
+        section="2. Scale",
         knobs={"scale": "fourth_root"},
         seen="rare",
     ),
@@ -131,7 +131,7 @@ SCALE = (
         explanation="The typical size of a score is the square *root* of d_k. Divided by the square, all scores are "
         "nearly 0 and all weights nearly equal.",
         hint="Print the number that you divide by, for d_k = 16. It should be 4.",
-        section="Scale",
+        section="2. Scale",
         knobs={"scale": "square"},
         seen="rare",
     ),
@@ -140,7 +140,7 @@ SCALE = (
         title="the scores have the wrong sign",
         explanation="With the sign turned round, the key that fits a query worst gets the largest weight.",
         hint="Which key should get the largest weight, the one with the largest or with the smallest dot product?",
-        section="Scale",
+        section="2. Scale",
         knobs={"scale": "negative"},
         seen="rare",
     ),
@@ -150,7 +150,7 @@ SCALE = (
         explanation="√d_k is a whole number only when d_k is a square. Cut off to a whole number, it is too small "
         "for every other d_k, and the weights come out too sharp.",
         hint="Print the number that you divide by, for d_k = 6. Is it 2.449 or 2?",
-        section="Scale",
+        section="2. Scale",
         knobs={"scale": "whole_root"},
     ),
     Misconception(
@@ -159,7 +159,7 @@ SCALE = (
         explanation="Half of d_k and the square root of d_k are the same for d_k = 4 only. The typical size of a "
         "dot product is √d_k.",
         hint="Print the number that you divide by, for d_k = 16. It should be 4.",
-        section="Scale",
+        section="2. Scale",
         knobs={"scale": "half"},
         seen="rare",
     ),
@@ -169,7 +169,7 @@ SCALE = (
         explanation="// is the division of whole numbers: it drops what comes after the point. Scores that differ "
         "by less than 1 become equal, and no gradient gets through.",
         hint="What is 7 / 2, and what is 7 // 2?",
-        section="Scale",
+        section="2. Scale",
         knobs={"scale": "floored"},
         seen="rare",
     ),
@@ -180,7 +180,7 @@ SCALE = (
         "sequence of a batch changes the result of another. √d_k is what the deviation *would be* for independent "
         "numbers, and it is the same for every call.",
         hint="Does the number that you divide by depend on the numbers in Q and K?",
-        section="Scale",
+        section="2. Scale",
         knobs={"scale": "std"},
         seen="rare",
     ),
@@ -190,7 +190,7 @@ SCALE = (
         explanation="The scale has nothing to do with the mask. Most likely the line that scales stands inside the "
         "block that handles the mask.",
         hint="Look at the indentation around the mask.",
-        section="Scale",
+        section="2. Scale",
         knobs={"scaled_when": "with mask"},
     ),
     Misconception(
@@ -199,7 +199,7 @@ SCALE = (
         explanation="The scale has nothing to do with the mask. Most likely the masked scores are made from the "
         "unscaled ones, or the line that scales stands in the branch without a mask.",
         hint="From which scores are the masked ones made?",
-        section="Scale",
+        section="2. Scale",
         knobs={"scaled_when": "without mask"},
     ),
     Misconception(
@@ -208,7 +208,7 @@ SCALE = (
         explanation="After the softmax each row sums to 1. Divided by √d_k it sums to 1/√d_k, and the output "
         "shrinks with it. The scale belongs to the scores, before the softmax.",
         hint="What does a row of your weights sum to?",
-        section="Scale",
+        section="2. Scale",
         knobs={"scaled_after": True},
         seen="rare",
     ),
@@ -218,7 +218,7 @@ SCALE = (
         explanation="Then the softmax sees scores that are too large, and the rows sum to 1/√d_k instead of 1. The "
         "scale must act before the softmax, where it changes how sharp the choice is.",
         hint="In which order do scaling and softmax come? What does a row of your weights sum to?",
-        section="Scale",
+        section="2. Scale",
         knobs={"scale": "none", "scaled_after": True},
         seen="rare",
     ),
@@ -228,7 +228,7 @@ SCALE = (
         explanation="The output is a weighted mean of the values: with weights that sum to 1 it needs no scale. "
         "Only the scores grow with d_k.",
         hint="Which of the tensors do you scale?",
-        section="Scale",
+        section="2. Scale",
         knobs={"mix": "scaled V"},
     ),
 )

@@ -11,7 +11,7 @@ SOFTMAX = (
         explanation="Then the columns sum to 1 instead of the rows: the queries compete for each key. Each *query* "
         "has one whole to share out among the keys, so the softmax runs over the last dimension.",
         hint="Which sums of your weights are 1: those over a row or over a column?",
-        section="Softmax",
+        section="4. Softmax",
         knobs={"softmax": "queries"},
         seen="common",
     ),
@@ -21,7 +21,7 @@ SOFTMAX = (
         explanation="Then the sequences of a batch compete with each other, though they have nothing to do with one "
         "another. Each query has one whole to share out among its keys: the last dimension.",
         hint="Which sums of your weights are 1?",
-        section="Softmax",
+        section="4. Softmax",
         knobs={"softmax": "dim_0"},
         seen="common",
     ),
@@ -31,7 +31,7 @@ SOFTMAX = (
         explanation="Then the heads compete with each other for each pair of positions. Each query has one whole to "
         "share out among its keys: the last dimension, however many there are.",
         hint="Which sums of your weights are 1?",
-        section="Softmax",
+        section="4. Softmax",
         knobs={"softmax": "dim_1"},
         seen="common",
     ),
@@ -41,7 +41,7 @@ SOFTMAX = (
         explanation="With (batch, positions, features) dimension 2 of the scores holds the keys. With heads it "
         "holds the queries. Counted from the end, the keys are always the last dimension.",
         hint="How can one name the last dimension, however many there are?",
-        section="Softmax",
+        section="4. Softmax",
         knobs={"softmax": "dim_2"},
     ),
     Misconception(
@@ -50,7 +50,7 @@ SOFTMAX = (
         explanation="Without `dim` PyTorch guesses from the number of dimensions (and warns): the batch for three, "
         "the heads for four. It has to be the keys.",
         hint="Read the warning that the softmax prints.",
-        section="Softmax",
+        section="4. Softmax",
         knobs={"softmax": "undimensioned"},
         seen="common",
     ),
@@ -60,7 +60,7 @@ SOFTMAX = (
         explanation="Then all the weights of a head together sum to 1, and each query gets only a part of it. Each "
         "query has one whole of its own to share out.",
         hint="What does a single row of your weights sum to?",
-        section="Softmax",
+        section="4. Softmax",
         knobs={"softmax": "matrix"},
     ),
     Misconception(
@@ -69,7 +69,7 @@ SOFTMAX = (
         explanation="Then the weights of all sequences, heads and queries together sum to 1. Each query has one "
         "whole of its own to share out, so the sum must run over its keys only.",
         hint="Over which dimension do you sum? What does a row of your weights sum to?",
-        section="Softmax",
+        section="4. Softmax",
         knobs={"softmax": "everything"},
     ),
     Misconception(
@@ -78,7 +78,7 @@ SOFTMAX = (
         explanation="Scores can be negative and sum to anything, so the output is no mean of the values. The "
         "softmax turns each row into positive shares that sum to 1.",
         hint="Are your weights positive, and do they sum to 1?",
-        section="Softmax",
+        section="4. Softmax",
         knobs={"softmax": "none"},
         seen="rare",
     ),
@@ -88,7 +88,7 @@ SOFTMAX = (
         explanation="The log-softmax is the logarithm of the shares: all negative, and good for a loss. Mixing "
         "needs the shares themselves.",
         hint="Are your weights between 0 and 1?",
-        section="Softmax",
+        section="4. Softmax",
         knobs={"softmax": "log"},
         seen="rare",
     ),
@@ -98,7 +98,7 @@ SOFTMAX = (
         explanation="The sigmoid treats each key by itself: the weights of a row sum to anything between 0 and the "
         "number of keys. The softmax makes the keys compete for one whole.",
         hint="What does a row of your weights sum to?",
-        section="Softmax",
+        section="4. Softmax",
         knobs={"softmax": "sigmoid"},
         seen="rare",
     ),
@@ -108,7 +108,7 @@ SOFTMAX = (
         explanation="tanh gives numbers between -1 and 1 that do not sum to 1, and negative ones subtract values. "
         "The softmax turns each row into positive shares.",
         hint="Are your weights positive, and do they sum to 1?",
-        section="Softmax",
+        section="4. Softmax",
         knobs={"softmax": "tanh"},
         seen="rare",
     ),
@@ -118,7 +118,7 @@ SOFTMAX = (
         explanation="ReLU sets negative scores to 0 and keeps the others as they are; they do not sum to 1. The "
         "softmax turns each row into shares of one whole.",
         hint="What does a row of your weights sum to?",
-        section="Softmax",
+        section="4. Softmax",
         knobs={"softmax": "relu"},
         seen="rare",
     ),
@@ -129,7 +129,7 @@ SOFTMAX = (
         "same number from all scores of a row leaves the shares as they are; with the largest score subtracted, no "
         "power is above 1.",
         hint="Try scores of about 100. What does exp give?",
-        section="Softmax",
+        section="4. Softmax",
         knobs={"shift": False},
     ),
     Misconception(
@@ -138,7 +138,7 @@ SOFTMAX = (
         explanation="e to the power of the scores makes them positive, but they do not sum to 1 yet. Without the "
         "division the output grows with the number of keys.",
         hint="What does a row of your weights sum to?",
-        section="Softmax",
+        section="4. Softmax",
         knobs={"softmax": "powers"},
         also=({"softmax": "shifted_powers"},),
     ),
@@ -148,7 +148,7 @@ SOFTMAX = (
         explanation="Scores can be negative, so their sum can be close to 0 or negative, and so can the shares. The "
         "exponential makes them positive first.",
         hint="Are your weights all positive?",
-        section="Softmax",
+        section="4. Softmax",
         knobs={"softmax": "linear"},
     ),
     Misconception(
@@ -157,7 +157,7 @@ SOFTMAX = (
         explanation="The second softmax gets numbers between 0 and 1, so its shares are nearly equal, and a weight "
         "of 0 becomes a weight above 0: forbidden keys come back.",
         hint="How often does the softmax act between the scores and the output?",
-        section="Softmax",
+        section="4. Softmax",
         knobs={"softmax": "twice"},
     ),
     Misconception(
@@ -165,7 +165,7 @@ SOFTMAX = (
         title="the softmax is taken of the negative scores",
         explanation="Then the key with the *lowest* score gets the largest weight, and masked keys get everything.",
         hint="Which key should get the largest weight?",
-        section="Softmax",
+        section="4. Softmax",
         knobs={"softmax": "negated"},
         seen="rare",
     ),
@@ -175,7 +175,7 @@ SOFTMAX = (
         explanation="argmax picks one key and throws the others away, and no gradient gets through it. The softmax "
         "is its smooth form: the best key gets most, the others get their share.",
         hint="How many of the weights in a row are above 0?",
-        section="Softmax",
+        section="4. Softmax",
         knobs={"softmax": "hardest"},
         seen="rare",
     ),
@@ -185,7 +185,7 @@ SOFTMAX = (
         explanation="The rows then sum to less than 1, as if there were one more key with score 0 and no value. A "
         "guard against division by 0 must be far smaller than the sum.",
         hint="What does a row of your weights sum to?",
-        section="Softmax",
+        section="4. Softmax",
         knobs={"softmax": "plus_one"},
         seen="rare",
     ),
@@ -195,7 +195,7 @@ SOFTMAX = (
         explanation="2 to the power x is e to the power 0.693 x, so the choice is less sharp, as if the scores were "
         "scaled down by 0.693.",
         hint="Which base has the exponential function?",
-        section="Softmax",
+        section="4. Softmax",
         knobs={"softmax": "base_2"},
         seen="rare",
     ),
@@ -206,7 +206,7 @@ SOFTMAX = (
         "wrong dimension: an error at best, wrong numbers when the sizes happen to agree. keepdim=True keeps a "
         "dimension of size 1 in its place.",
         hint="Compare the shapes on both sides of the division.",
-        section="Softmax",
+        section="4. Softmax",
         knobs={"softmax": "no_keepdim"},
     ),
     Misconception(
@@ -215,7 +215,7 @@ SOFTMAX = (
         explanation="Then the *squares* of a row sum to 1, and negative scores stay negative. The softmax makes "
         "shares that are positive and sum to 1.",
         hint="Are your weights positive, and do they sum to 1?",
-        section="Softmax",
+        section="4. Softmax",
         knobs={"softmax": "length"},
         seen="rare",
     ),
@@ -225,7 +225,7 @@ SOFTMAX = (
         explanation="Rounding throws away all but a few digits, makes small weights 0, and lets no gradient "
         "through. Round only what you print.",
         hint="How many digits after the point do your weights have?",
-        section="Softmax",
+        section="4. Softmax",
         knobs={"decimals": 4},
         also=({"decimals": 3}, {"decimals": 2}, {"decimals": 5}, {"decimals": 6}),
         seen="rare",
@@ -237,7 +237,7 @@ SOFTMAX = (
         "and rows that do not sum to 1. F.dropout is on by default: it does not know whether the model is in "
         "training.",
         hint="Call your function twice with the same inputs. Is the answer the same?",
-        section="Softmax",
+        section="4. Softmax",
         knobs={"dropout": True},
     ),
 )
