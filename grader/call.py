@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import msgspec
+import torch
 from torch import Tensor
 
 from grader.errors import GraderFault
@@ -41,13 +43,35 @@ class Failure:
 
 def tensors(tree: Any) -> list[Tensor]:
     """The tensors in a nesting of tuples, lists and dicts, depth first."""
+    found: list[Tensor] = []
+    _gather(tree, found)
+    return found
+
+
+def _gather(tree: Any, found: list[Tensor]) -> None:
     if isinstance(tree, Tensor):
-        return [tree]
-    if isinstance(tree, dict):
-        tree = tree.values()
-    elif not isinstance(tree, (tuple, list)):
-        return []
-    return [tensor for item in tree for tensor in tensors(item)]
+        found.append(tree)
+    elif isinstance(tree, (tuple, list)):
+        for item in tree:
+            _gather(item, found)
+    elif isinstance(tree, dict):
+        for item in tree.values():
+            _gather(item, found)
+
+
+def numbers(tensor: Tensor) -> bytes:
+    """The bytes of a CPU tensor's numbers, in the order of its indices.
+
+    Raises TypeError where there are none to look at: in a sparse tensor, in one whose numbers are to be conjugated or
+    negated first, and in one that has no memory.
+    """
+    if tensor.layout != torch.strided or not tensor.is_cpu or tensor.is_conj() or tensor.is_neg():
+        raise TypeError(f"A {tensor.dtype} {tensor.layout} tensor on {tensor.device} has no numbers to look at.")
+    dense = tensor.detach().contiguous()
+    start = dense.data_ptr()
+    if not start and dense.numel():
+        raise TypeError("A tensor without memory has no numbers to look at.")
+    return ctypes.string_at(start, dense.nbytes)
 
 
 def copied(tree: Any) -> Any:

@@ -228,12 +228,13 @@ def _same(one: Invocation, other: Invocation) -> bool:
 
 def _equal(one: object, other: object) -> bool:
     if isinstance(one, Tensor) and isinstance(other, Tensor):
-        return (one.dtype, one.shape, one.stride(), one.requires_grad) == (
-            other.dtype,
-            other.shape,
-            other.stride(),
-            other.requires_grad,
-        ) and torch.equal(one, other)
+        return (
+            one.dtype == other.dtype
+            and one.shape == other.shape
+            and one.stride() == other.stride()
+            and one.requires_grad == other.requires_grad
+            and torch.equal(one, other)
+        )
     if isinstance(one, (tuple, list)) and isinstance(other, (tuple, list)):
         return type(one) is type(other) and len(one) == len(other) and all(map(_equal, one, other))
     if isinstance(one, dict) and isinstance(other, dict):

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from grader.call import copied, tensors
+from grader.call import copied, numbers, tensors
 
 MOST = 1024
 """Results kept of one function: 16 variants of as many questions as an assignment has."""
@@ -66,8 +66,7 @@ def _key(value: Any) -> Any:
     if isinstance(value, Tensor):
         if value.requires_grad or value.numel() > LARGE:
             raise TypeError
-        held = hashlib.sha256(value.detach().contiguous().reshape(-1).view(torch.uint8).numpy().data).digest()
-        return value.dtype, value.shape, value.stride(), held
+        return value.dtype, value.shape, value.stride(), hashlib.sha256(numbers(value)).digest()
     if isinstance(value, (tuple, list)):
         return type(value), tuple(map(_key, value))
     if type(value) not in _PLAIN:

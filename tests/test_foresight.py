@@ -11,8 +11,7 @@ import msgspec
 import pytest
 import torch
 
-from grader import attempt as marking
-from grader import secret, staff
+from grader import marking, secret, staff
 from grader.call import Call
 from grader.collect import Checks
 from grader.collected import Check, Ending

@@ -8,7 +8,6 @@ shape, strides, device and requires_grad, so that a check can pass a transposed 
 
 from __future__ import annotations
 
-import ctypes
 import math
 import socket
 import struct
@@ -19,7 +18,7 @@ import msgspec
 import torch
 from torch import Tensor
 
-from grader.call import Foreign, Layout
+from grader.call import Foreign, Layout, numbers
 
 PREFIX = struct.Struct("<IQ")
 MAX_HEADER = 8 << 20
@@ -86,7 +85,7 @@ class Packer:
 
         Raises Malformed when it can't be sent: sparse, quantised, `meta`, or too large.
         """
-        if tensor.dtype not in NAMES or tensor.layout != torch.strided or tensor.device.type != "cpu":
+        if tensor.dtype not in NAMES or tensor.layout != torch.strided or not tensor.is_cpu:
             raise Malformed(f"a {tensor.dtype} {tensor.layout} tensor on {tensor.device} can't be sent")
         if tensor.numel() * tensor.element_size() > MAX_PAYLOAD or len(self.headers) >= MAX_TENSORS:
             raise Malformed("too many or too large tensors to send")
@@ -94,10 +93,9 @@ class Packer:
         plain = tensor.detach()
         if plain.is_conj() or plain.is_neg():
             plain = plain.resolve_conj().resolve_neg()
+        self.chunks += _aligned(numbers(plain))
         layout = Layout(device, plain.stride(), grad)
         self.headers.append(TensorHeader(NAMES[plain.dtype], tuple(plain.shape), layout))
-        if plain.numel():
-            self.chunks += _aligned(_numbers(plain.contiguous()))
         return len(self.headers) - 1
 
     def value(self, value: Any, depth: int = 0) -> Any:
@@ -134,14 +132,6 @@ class Packer:
         if len(header) > MAX_HEADER or length > MAX_PAYLOAD:
             raise Malformed("the frame is too large")
         return b"".join([PREFIX.pack(len(header), length), header, *self.chunks])
-
-
-def _numbers(plain: Tensor) -> bytes:
-    """The bytes of a contiguous CPU tensor. Raises Malformed where there is no memory behind it."""
-    start = plain.data_ptr()
-    if not start:
-        raise Malformed("a tensor without numbers can't be sent")
-    return ctypes.string_at(start, plain.nbytes)
 
 
 def _aligned(chunk: bytes) -> list[bytes]:
