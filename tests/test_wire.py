@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from grader.call import Foreign
-from grader.sandbox import wire
+from grader.sandbox import values, wire
+from grader.sandbox.invoke import laid_out
 
 
 def there_and_back(value: object) -> object:
-    packer = wire.Packer()
+    packer = values.ValuePacker()
     message, tensors, _ = wire.parse(bytearray(packer.frame({"value": packer.value(value)})))
-    return wire.value(message["value"], tensors)
+    return values.unpacked(message["value"], tensors)
 
 
 @pytest.mark.parametrize("dtype", list(wire.NAMES), ids=str)
@@ -63,9 +64,9 @@ def test_an_object_of_the_students_arrives_as_its_type_name() -> None:
 def test_a_view_arrives_laid_out_as_it_was(view: object) -> None:
     """The receiver can rebuild the same strides, so a check can pass a transposed view."""
     sent = view(torch.randn(2, 3, 4))  # type: ignore[operator]
-    packer = wire.Packer()
+    packer = values.ValuePacker()
     _, tensors, layouts = wire.parse(bytearray(packer.frame({"value": packer.value(sent)})))
-    rebuilt = wire.laid_out(tensors[0], layouts[0].strides)
+    rebuilt = laid_out(tensors[0], layouts[0].strides)
     assert rebuilt.stride() == sent.stride()
     assert torch.equal(rebuilt, sent)
 
@@ -81,7 +82,7 @@ def test_a_view_arrives_laid_out_as_it_was(view: object) -> None:
 def test_what_can_not_be_sent_is_refused_before_memory_is_taken(value: object) -> None:
     """Huge, empty-backed and endless answers are refused instead of being copied."""
     with pytest.raises(wire.Malformed):
-        wire.Packer().value(value)
+        values.ValuePacker().value(value)
 
 
 def test_endless_nesting_is_refused() -> None:
@@ -89,14 +90,14 @@ def test_endless_nesting_is_refused() -> None:
     endless: list[object] = []
     endless.append(endless)
     with pytest.raises(wire.Malformed):
-        wire.Packer().value(endless)
+        values.ValuePacker().value(endless)
 
 
 def test_more_nodes_than_are_ever_sent_are_refused() -> None:
     """An answer of many small lists in many small lists takes the marker's memory no more than one long list."""
     with pytest.raises(wire.Malformed):
-        wire.value([[[]] * 100] * 100, [])
-    assert wire.value([0] * (wire.MAX_NODES - 1), []) == [0] * (wire.MAX_NODES - 1)
+        values.unpacked([[[]] * 100] * 100, [])
+    assert values.unpacked([0] * (values.MAX_NODES - 1), []) == [0] * (values.MAX_NODES - 1)
 
 
 def test_a_frame_that_announces_too_much_is_refused() -> None:
@@ -109,13 +110,13 @@ def test_a_frame_that_announces_too_much_is_refused() -> None:
 @settings(max_examples=150, deadline=None)
 def test_a_damaged_frame_never_breaks_the_marker(data: st.DataObject) -> None:
     """Whatever bytes a child sends, reading them ends in values or in Malformed."""
-    packer = wire.Packer()
+    packer = values.ValuePacker()
     frame = bytearray(packer.frame({"value": packer.value((torch.arange(3.0), [1, {"x": "y"}]))}))
     for _ in range(data.draw(st.integers(1, 6))):
         frame[data.draw(st.integers(0, len(frame) - 1))] = data.draw(st.integers(0, 255))
     try:
         if wire.whole(frame):
             message, tensors, _ = wire.parse(frame)
-            wire.value(message["value"], tensors)
+            values.unpacked(message["value"], tensors)
     except (wire.Malformed, KeyError):
         pass

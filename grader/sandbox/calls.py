@@ -9,10 +9,10 @@ import msgspec
 from torch import Tensor
 
 from grader.call import Call, Failure, Invocation, Layout, Operators
-from grader.sandbox import wire
+from grader.sandbox import values, wire
 
 
-class _Request(wire.Packer):
+class _Request(values.ValuePacker):
     """Packs several invocations into one frame. What they share is sent once."""
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ def _understood(
     ops = reply["ops"]
     return Call.of(
         asked,
-        output=wire.value(reply["output"], tensors),
+        output=values.unpacked(reply["output"], tensors),
         after=after,
         gradients=gradients,
         layouts=tuple(layouts[: int(reply["outputs"])]),
@@ -85,6 +85,6 @@ def _understood(
 
 
 def _operators(ops: Any, largest: int) -> Operators:
-    if len(ops) > wire.MAX_NODES:
+    if len(ops) > values.MAX_NODES:
         raise wire.Malformed("too many operators")
     return Operators({str(name)[:200]: int(count) for name, count in ops.items()}, largest)

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from grader.call import Failure, Foreign, Layout
 from grader.gradients import vjp
-from grader.sandbox import accelerator, loader, ops, wire
+from grader.sandbox import accelerator, loader, ops, values, wire
 
 
 class Placement:
@@ -50,7 +50,7 @@ class Placement:
                 yield
 
 
-class _Reply(wire.Packer):
+class _Reply(values.ValuePacker):
     """Packs what the student's function returned, wherever its tensors are."""
 
     def __init__(self, placement: Placement) -> None:
@@ -83,15 +83,16 @@ class Invoker:
         own = list(tensors)
         for number in (*asked["inputs"], *(asked["cotangents"] or ())):
             layout = layouts[number]
-            own[number] = self.placement.place(_copy(tensors[number], layout), asked["device"])
+            copy = tensors[number].clone()  # for the student to do with as it likes; what was sent stays as it was
+            own[number] = self.placement.place(laid_out(copy, layout.strides), asked["device"])
             if layout.requires_grad:
                 own[number].requires_grad_()
         inputs = [own[number] for number in asked["inputs"]]
         watch = ops.Recorder() if asked["watched"] else None
         gradients: list[Tensor | None] | None = None
         try:
-            args = wire.value(asked["args"], own)
-            kwargs = wire.value(asked["kwargs"], own)
+            args = values.unpacked(asked["args"], own)
+            kwargs = values.unpacked(asked["kwargs"], own)
             with self.placement.on(asked["device"]):
                 function = self.find(asked["function"])
                 with watch or contextlib.nullcontext():
@@ -113,9 +114,18 @@ class Invoker:
         return now.dtype != before.dtype or not torch.equal(now, before)
 
 
-def _copy(tensor: Tensor, layout: Layout) -> Tensor:
-    """A copy for the student to do with as it likes, laid out as the sender's; `tensor` stays as it was sent."""
-    return tensor.clone() if tensor.stride() == layout.strides else wire.laid_out(tensor.clone(), layout.strides)
+def laid_out(tensor: Tensor, strides: tuple[int, ...]) -> Tensor:
+    """`tensor` with exactly these strides, so that a transposed or expanded view arrives as one. Raises Malformed."""
+    if tensor.stride() == strides or tensor.numel() == 0:
+        return tensor
+    if 0 in strides:
+        narrow = [slice(0, 1) if stride == 0 else slice(None) for stride in strides]
+        return laid_out(tensor[tuple(narrow)], tuple(s or 1 for s in strides)).expand(tensor.shape)
+    size = 1 + sum((length - 1) * stride for length, stride in zip(tensor.shape, strides, strict=True))
+    if size > 4 * tensor.numel():
+        raise wire.Malformed("strides that waste memory")
+    fresh = torch.zeros(size, dtype=tensor.dtype).as_strided(tensor.shape, strides)
+    return fresh.copy_(tensor)
 
 
 def _failed(failure: Failure) -> bytes:

@@ -11,22 +11,19 @@ from __future__ import annotations
 import math
 import socket
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 import torch
 from torch import Tensor
 
-from grader.call import Foreign, Layout, numbers
+from grader.call import Layout, numbers
 
 PREFIX = struct.Struct("<IQ")
 MAX_HEADER = 8 << 20
 MAX_PAYLOAD = 256 << 20
 MAX_TENSORS = 512
-MAX_NODES = 4096
-MAX_DEPTH = 16
-MAX_TEXT = 65536
 ALIGNED = 8
 """Tensors begin at multiples of so many bytes: no type's numbers need more."""
 CHUNK = 1 << 16
@@ -73,12 +70,11 @@ _decoder = msgspec.json.Decoder(Header)
 
 
 class Packer:
-    """Collects the tensors of one outgoing frame while values are turned into plain JSON."""
+    """Collects the tensors of one outgoing frame."""
 
     def __init__(self) -> None:
         self.headers: list[TensorHeader] = []
         self.chunks: list[bytes] = []
-        self.nodes = 0
 
     def tensor(self, tensor: Tensor, device: str = "cpu", requires_grad: bool | None = None) -> int:
         """Add a dense CPU tensor, labelled with the device it stands on; its index in the frame.
@@ -98,34 +94,8 @@ class Packer:
         self.headers.append(TensorHeader(NAMES[plain.dtype], tuple(plain.shape), layout))
         return len(self.headers) - 1
 
-    def value(self, value: Any, depth: int = 0) -> Any:
-        """`value` as JSON: numbers, strings and None as they are, everything else as a one-key object."""
-        self.nodes += 1
-        if depth > MAX_DEPTH or self.nodes > MAX_NODES:
-            raise Malformed("nested too deeply or too long")
-        if value is None or isinstance(value, bool):
-            return value
-        if isinstance(value, int):
-            return int(value) if abs(value) < 2**53 else {"o": "int"}
-        if isinstance(value, float):
-            return float(value) if math.isfinite(value) else {"f": repr(float(value))}
-        if isinstance(value, str):
-            return {"s": value[:MAX_TEXT].encode("utf-8", "replace").decode()}
-        if isinstance(value, Tensor):
-            return {"t": self.tensor(value)}
-        if isinstance(value, Foreign):
-            number = None if value.tensor is None else self.tensor(value.tensor)
-            return {"o": value.type[:200].encode("utf-8", "replace").decode(), "t": number}
-        if isinstance(value, tuple):
-            return {"u": [self.value(item, depth + 1) for item in value]}
-        if isinstance(value, list):
-            return [self.value(item, depth + 1) for item in value]
-        if isinstance(value, dict):
-            return {"d": [[str(key)[:200], self.value(item, depth + 1)] for key, item in value.items()]}
-        return {"o": type(value).__name__[:200]}
-
     def frame(self, message: dict[str, Any]) -> bytes:
-        """The whole frame, ready to send."""
+        """The whole frame, ready to send. Raises Malformed when it is too large."""
         header = _encoder.encode(Header(message, tuple(self.headers)))
         header += b" " * (-(PREFIX.size + len(header)) % ALIGNED)
         length = sum(map(len, self.chunks))
@@ -205,62 +175,8 @@ def _tensor(described: TensorHeader, buffer: bytearray, offset: int) -> tuple[Te
     return torch.frombuffer(buffer, dtype=dtype, count=count, offset=offset).view(shape), end
 
 
-def value(packed: Any, tensors: Sequence[Tensor]) -> Any:
-    """The reverse of `Packer.value`. Raises Malformed for anything that it does not write."""
-    return _value(packed, tensors, iter(range(MAX_NODES)), 0)
-
-
-def _value(packed: Any, tensors: Sequence[Tensor], left: Iterator[int], depth: int) -> Any:
-    """`left` has an item for each node that there may still be: a node takes twenty times its bytes in the frame."""
-    if depth > MAX_DEPTH or next(left, None) is None:
-        raise Malformed("nested too deeply or too long")
-    if packed is None or isinstance(packed, (bool, int, float)):
-        return packed
-    if isinstance(packed, list):
-        return [_value(item, tensors, left, depth + 1) for item in packed]
-    if not isinstance(packed, dict):
-        raise Malformed("unknown value")
-    if len(packed) == 1 and "t" in packed:  # by far the most frequent
-        return pick(tensors, packed["t"])
-    match packed:
-        case {"o": str(name), "t": int(index)}:
-            return Foreign(name, pick(tensors, index))
-        case {"o": str(name)}:
-            return Foreign(name)
-        case {"s": str(text)}:
-            return text
-        case {"f": "nan" | "inf" | "-inf" as number}:
-            return float(number)
-        case {"u": list(items)}:
-            return tuple(_value(item, tensors, left, depth + 1) for item in items)
-        case {"d": list(pairs)}:
-            return dict(_pair(pair, tensors, left, depth + 1) for pair in pairs)
-    raise Malformed("unknown value")
-
-
-def _pair(pair: Any, tensors: Sequence[Tensor], left: Iterator[int], depth: int) -> tuple[str, Any]:
-    match pair:
-        case [str(key), item]:
-            return key, _value(item, tensors, left, depth)
-    raise Malformed("bad pair")
-
-
 def pick(tensors: Sequence[Tensor], index: Any) -> Tensor:
     """The tensor with this index in its frame. Raises Malformed when there is none."""
     if not isinstance(index, int) or not 0 <= index < len(tensors):
         raise Malformed("no such tensor")
     return tensors[index]
-
-
-def laid_out(tensor: Tensor, strides: tuple[int, ...]) -> Tensor:
-    """A copy of `tensor` with exactly these strides, so that a transposed or expanded view arrives as one."""
-    if tensor.stride() == strides or tensor.numel() == 0:
-        return tensor
-    if 0 in strides:
-        narrow = [slice(0, 1) if stride == 0 else slice(None) for stride in strides]
-        return laid_out(tensor[tuple(narrow)], tuple(s or 1 for s in strides)).expand(tensor.shape)
-    size = 1 + sum((length - 1) * stride for length, stride in zip(tensor.shape, strides, strict=True))
-    if size > 4 * tensor.numel():
-        raise Malformed("strides that waste memory")
-    fresh = torch.zeros(size, dtype=tensor.dtype).as_strided(tensor.shape, strides)
-    return fresh.copy_(tensor)
