@@ -1,4 +1,4 @@
-"""The few calls to the Linux kernel that Python's standard library has no function for."""
+"""The few calls to the Linux kernel that Python's standard library has no function for. Ask `LINUX` first."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ MADV_COLLAPSE = 25
 MREMAP_MAYMOVE_FIXED = 3
 
 LINUX = sys.platform.startswith("linux")
-_libc = ctypes.CDLL(None, use_errno=True) if LINUX else None
+_libc = ctypes.CDLL(None, use_errno=True)
 
 
 def prctl(option: int, argument: int = 0, pointer: object = None) -> int:
     """`prctl(2)`. Raises OSError."""
-    assert _libc is not None
     third = ctypes.c_void_p() if pointer is None else ctypes.byref(pointer)  # type: ignore[arg-type]
     return _checked(
         _libc.prctl(ctypes.c_int(option), ctypes.c_ulong(argument), third, ctypes.c_ulong(), ctypes.c_ulong())
@@ -30,35 +29,32 @@ def prctl(option: int, argument: int = 0, pointer: object = None) -> int:
 
 def collapse(address: int, length: int) -> None:
     """`madvise(2)`: put this range of the process's memory into huge pages now. Raises OSError."""
-    assert _libc is not None
     _checked(_libc.madvise(ctypes.c_void_p(address), ctypes.c_size_t(length), ctypes.c_int(MADV_COLLAPSE)))
 
 
 def map_memory(length: int) -> int:
     """`mmap(2)`: fresh memory to read and write; its address. Raises OSError."""
-    assert _libc is not None
-    rights, kind = mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+    rights = ctypes.c_int(mmap.PROT_READ | mmap.PROT_WRITE)
+    kind = ctypes.c_int(mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    no_file = ctypes.c_int(-1)
     _libc.mmap.restype = ctypes.c_long  # -1 says that it failed
-    size, none = ctypes.c_size_t(length), ctypes.c_int(-1)
-    return _checked(_libc.mmap(None, size, ctypes.c_int(rights), ctypes.c_int(kind), none, ctypes.c_long()))
+    return _checked(_libc.mmap(None, ctypes.c_size_t(length), rights, kind, no_file, ctypes.c_long()))
 
 
 def unmap(address: int, length: int) -> None:
-    """`munmap(2)`, where there is anything to unmap."""
-    assert _libc is not None
-    _libc.munmap(ctypes.c_void_p(address), ctypes.c_size_t(length))
+    """`munmap(2)`, where there is anything to unmap. Raises OSError."""
+    if length:
+        _checked(_libc.munmap(ctypes.c_void_p(address), ctypes.c_size_t(length)))
 
 
 def make_code(address: int, length: int) -> None:
     """`mprotect(2)`: this range may be read and run, and no longer written. Raises OSError."""
-    assert _libc is not None
     rights = mmap.PROT_READ | mmap.PROT_EXEC
     _checked(_libc.mprotect(ctypes.c_void_p(address), ctypes.c_size_t(length), ctypes.c_int(rights)))
 
 
 def move(address: int, length: int, to: int) -> None:
     """`mremap(2)`: put this range at another address, in the place of what is there, in one step. Raises OSError."""
-    assert _libc is not None
     _libc.mremap.restype = ctypes.c_long
     size, way = ctypes.c_size_t(length), ctypes.c_int(MREMAP_MAYMOVE_FIXED)
     _checked(_libc.mremap(ctypes.c_void_p(address), size, size, way, ctypes.c_void_p(to)))
@@ -66,7 +62,6 @@ def move(address: int, length: int, to: int) -> None:
 
 def syscall(number: int, *arguments: int | ctypes._CData | None) -> int:
     """A system call that libc has no wrapper for; structures are passed by reference. Raises OSError."""
-    assert _libc is not None
     passed = [
         ctypes.c_long(argument) if isinstance(argument, int) else argument and ctypes.byref(argument)
         for argument in arguments
@@ -84,7 +79,6 @@ class _CapabilitySets(ctypes.Structure):
 
 def drop_capabilities() -> None:
     """Give up every capability: a root that can't change its uid is then an ordinary user that is called root."""
-    assert _libc is not None
     header = _CapabilityHeader(0x20080522, 0)  # _LINUX_CAPABILITY_VERSION_3
     _checked(_libc.capset(ctypes.byref(header), ctypes.byref(_CapabilitySets())))
 
