@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import ctypes
 import os
 import re
@@ -211,10 +212,12 @@ def settings(limits: Limits = LIMITS, function: str = "attack") -> Settings:
 
 def start_zygote(from_scratch: list[str] | None = None) -> Zygote:
     """A zygote split off from this process. Make worlds and secrets only afterwards."""
-    body = StudentProcess(from_scratch=from_scratch or [], trains=False, accelerator_name="emulated")
+    warmed = functools.partial(
+        StudentProcess.warmed, from_scratch=from_scratch or [], trains=False, accelerator_name="emulated"
+    )
     # Whoever called may have put something of its own in the place of the streams, which a child would inherit.
     with contextlib.redirect_stdout(sys.__stdout__), contextlib.redirect_stderr(sys.__stderr__):
-        return zygote.start(body.warm, body)
+        return zygote.start(warmed)
 
 
 def open_source(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -43,12 +44,13 @@ def ground(assignment: Assignment, device: str) -> Iterator[Ground]:
     torch.set_num_threads(1)  # submissions are small and marked side by side; threads would only wait for each other
     emulated = Accelerator("emulated", "emulated")
     found = devices.require_real() if device == "gpu" else devices.detect() if device == "auto" else emulated
-    body = StudentProcess(
+    warmed = functools.partial(
+        StudentProcess.warmed,
         from_scratch=assignment.settings.from_scratch,
         trains=assignment.settings.trains,
         accelerator_name=found.name,
     )
-    root = zygote.start(body.warm, body)
+    root = zygote.start(warmed)
     try:
         verdict = canary.try_out(lambda targets: let_try(root, targets), assignment.settings.limits.memory_mb << 20)
         yield Ground(root, verdict, "none" if device == "cpu" else found.label, not found.emulated)

@@ -17,7 +17,7 @@ from grader.sandbox.zygote import Zygote
 
 @pytest.fixture(scope="module")
 def root() -> Iterator[Zygote]:
-    started = zygote.start(lambda: None, lambda *_: os._exit(0))
+    started = zygote.start(lambda: lambda *_: os._exit(0))
     yield started
     started.close()
 

@@ -30,42 +30,41 @@ from grader.sandbox.zygote import Options
 
 
 class StudentProcess:
-    """The body that a zygote forks. `warm` runs once in the zygote, calling it runs in each child."""
+    """The body that a zygote forks: made once, in the zygote, by `warmed`; called in each child."""
 
-    def __init__(self, *, from_scratch: list[str], trains: bool, accelerator_name: str) -> None:
+    def __init__(self, plan: confine.Plan, placement: Placement, printed: TextIO, from_scratch: list[str]) -> None:
+        self.plan = plan
+        self.placement = placement
+        self.printed = printed
         self.from_scratch = from_scratch
-        self.trains = trains
-        self.placement = Placement(accelerator_name)
-        self.plan: confine.Plan | None = None
-        self.printed: TextIO | None = None
         self.invoker: Invoker | None = None
 
-    def warm(self) -> None:
+    @classmethod
+    def warmed(cls, *, from_scratch: list[str], trains: bool, accelerator_name: str) -> StudentProcess:
         """Do once what every child would do first: kernels, autograd, the emulator, the blocked operators."""
         null = os.open(os.devnull, os.O_RDWR)
-        for target in (0, 1):
+        for target in (0, 1):  # not 2: a zygote that stops says so on the grader's own
             os.dup2(null, target)
         os.close(null)
         # Whatever the grader's own streams were: a student prints to the pipe, and no character breaks it.
-        self.printed = open(1, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
+        printed = open(1, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
         torch.set_num_threads(1)
-        if not self.placement.real:
+        placement = Placement(accelerator_name)
+        if not placement.real:
             accelerator.install()
         ops.skip_compiling()
-        if self.from_scratch:
-            ops.block(self.from_scratch)
-        rehearse(self.placement)
+        if from_scratch:
+            ops.block(from_scratch)
+        rehearse(placement)
         np.random.seed(0)  # that imports it, too; what is forked starts from here
-        if self.trains:
+        if trains:
             torch.optim.Adam([torch.zeros(1, requires_grad=True)]).step()
-        self.plan = confine.prepare()
+        return cls(confine.prepare(), placement, printed, from_scratch)
 
     def __call__(self, channel: socket.socket, output: int, options: Options) -> NoReturn:
         try:
             for target in (1, 2):
                 os.dup2(output, target)
-            assert self.plan is not None
-            assert self.printed is not None
             sys.stdout = sys.stderr = self.printed
             policy = msgspec.convert(options["policy"], confine.Policy)
             layers = confine.apply(self.plan, policy, keep_fds=(channel.fileno(),))

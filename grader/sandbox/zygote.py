@@ -122,24 +122,27 @@ class Zygote:
         return _decode_reply(answer)
 
 
-def start(warm: Callable[[], None], body: Body) -> Zygote:
-    """Fork the root zygote from this (clean, single-threaded) process. `warm` runs in it once, before it serves."""
+def start(warmed: Callable[[], Body]) -> Zygote:
+    """Fork the root zygote from this (clean, single-threaded) process.
+
+    `warmed` runs in it once, before it serves, and gives what its student children do.
+    """
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     sys.stdout.flush()
     sys.stderr.flush()
     pid = os.fork()
     if pid == 0:
-        _be_zygote(theirs, body, warm)
+        _be_zygote(theirs, warmed)
     theirs.close()
     return Zygote(ours, pid)
 
 
-def _be_zygote(control: socket.socket, body: Body, warm: Callable[[], None]) -> NoReturn:
+def _be_zygote(control: socket.socket, warmed: Callable[[], Body]) -> NoReturn:
     """The whole life of a zygote process."""
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the owner's to handle; its socket closes when it ends
         close_all_but(control.fileno())
-        warm()
+        body = warmed()
         gc.freeze()  # children must not walk, and so copy, what they share
         _serve(control, body)
     except BaseException as error:  # nothing above may take over in a forked process
@@ -178,7 +181,7 @@ def _answer(control: socket.socket, body: Body, children: set[int]) -> None:
             if pid == 0:
                 if request.action == "zygote":
                     control.close()
-                    _be_zygote(socket.socket(fileno=descriptors[0]), body, lambda: None)
+                    _be_zygote(socket.socket(fileno=descriptors[0]), lambda: body)
                 _be_student(control, descriptors, body, request)
             children.add(pid)
             reply = Reply(pid=pid)
