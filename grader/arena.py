@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import functools
 import ctypes
+import functools
 import os
 import re
 import resource
