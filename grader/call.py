@@ -110,7 +110,7 @@ class Invocation:
 
 
 class Layout(msgspec.Struct, array_like=True, frozen=True, forbid_unknown_fields=True):
-    """How a tensor is laid out, beside its bytes."""
+    """How a tensor is laid out, beside its bytes. Stands like this in the header of a frame, so it is checked there."""
 
     device: str
     strides: tuple[int, ...]

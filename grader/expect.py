@@ -48,7 +48,7 @@ class NoAnswer(CheckFailure):
 
 @dataclass
 class Tally:
-    """Of one check that is being run for one submission: the case in hand, and what failed so far."""
+    """The case in hand and what failed so far, of one check that is being run for one submission."""
 
     case: str = ""
     cases: int = 0
@@ -78,7 +78,7 @@ current: ContextVar[Tally] = ContextVar("tally")
 
 @contextmanager
 def counted(*, impatient: bool = False) -> Iterator[None]:
-    """What fails inside is counted for itself."""
+    """What is tried inside has a tally of its own."""
     token = current.set(Tally(impatient=impatient))
     try:
         yield

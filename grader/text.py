@@ -37,14 +37,13 @@ def clean(text: str, limit: int) -> str:
     always be encoded; line ends become a newline; piles of accents that would cover other lines are thinned.
     Tabs and newlines stay. When the text was cut, its last character is `CUT`.
     """
-    if len(text) <= limit and _PLAIN.fullmatch(text):
+    if len(text) <= limit and _PLAIN.fullmatch(text):  # as nearly every text is; all that follows would find nothing
         return text
     # What is dropped can't be most of an honest text; the slack only keeps a flood from costing time.
     head = text[: 4 * limit + 64]
     head = _LINE_END.sub("\n", head)
     head = _TERMINAL.sub("", head)
-    if not head.isascii() or not head.isprintable():
-        head = _MARKS.sub("", _UNUSUAL.sub(_shown, head))
+    head = _MARKS.sub("", _UNUSUAL.sub(_shown, head))
     if len(head) > limit or len(text) > 4 * limit + 64:
         return head[: max(0, limit - len(CUT))] + CUT[:limit]
     return head

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from grader import devices
-from grader.call import Layout
+from grader.call import Layout, numbers
 from grader.entry import Entry, Unit
 from grader.sandbox import accelerator, canary, confine, loader, ops, wire
 from grader.sandbox.invoke import Invoker, Placement
@@ -42,9 +42,8 @@ class StudentProcess:
     @classmethod
     def warmed(cls, *, from_scratch: list[str], trains: bool, accelerator_name: str) -> StudentProcess:
         """Do once what every child would do first: kernels, autograd, the emulator, the blocked operators."""
-        null = os.open(os.devnull, os.O_RDWR)
-        for target in (0, 1):  # not 2: a zygote that stops says so on the grader's own
-            os.dup2(null, target)
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, 1)  # not 2: a zygote that stops says so on the grader's own
         os.close(null)
         # Whatever the grader's own streams were: a student prints to the pipe, and no character breaks it.
         printed = open(1, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
@@ -63,8 +62,10 @@ class StudentProcess:
 
     def __call__(self, channel: socket.socket, output: int, options: Options) -> NoReturn:
         try:
-            for target in (1, 2):
-                os.dup2(output, target)
+            # An open file of each child's own: flags that are set on one that is shared would be notes to the next.
+            null = os.open(os.devnull, os.O_RDONLY)
+            for source, target in ((null, 0), (output, 1), (output, 2)):
+                os.dup2(source, target)
             sys.stdout = sys.stderr = self.printed
             policy = msgspec.convert(options["policy"], confine.Policy)
             layers = confine.apply(self.plan, policy, keep_fds=(channel.fileno(),))
@@ -109,7 +110,7 @@ class StudentProcess:
 
     def _load(self, message: dict[str, Any], tensors: list[Tensor]) -> bytes:
         units = msgspec.convert(message["units"], list[Unit])
-        files = {path: bytes(wire.pick(tensors, index).numpy()) for path, index in message["files"]}
+        files = {path: numbers(wire.pick(tensors, index)) for path, index in message["files"]}
         entry = msgspec.convert(message["entry"], Entry)
         loaded, namespace = loader.load(units, files, entry, self.from_scratch, whole=bool(message["whole"]))
         self.invoker = Invoker(namespace.function, self.placement)

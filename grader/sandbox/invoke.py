@@ -41,6 +41,7 @@ class Placement:
 
     @contextlib.contextmanager
     def on(self, device: str) -> Iterator[None]:
+        """A call inside runs on `device`; work that a real accelerator does on the side is done at the end."""
         if device == "cpu" or self.real:
             yield
             if self.real and device != "cpu":
