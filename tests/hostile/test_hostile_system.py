@@ -155,3 +155,23 @@ def test_zygote_is_clean(root: Zygote) -> None:
         assert "Threads:\t1\n" in status.read()
     open_files = [os.readlink(f"/proc/{root.pid}/fd/{name}") for name in os.listdir(f"/proc/{root.pid}/fd")]  # noqa: PTH115, PTH208
     assert not [name for name in open_files if str(arena.ROOT) in name]
+
+
+def test_no_note_stays_on_a_descriptor(root: Zygote, world: arena.World) -> None:
+    """34. What a submission sets on its standard streams, which are files that are open, no other one finds there."""
+    source = """
+import fcntl, os
+
+def attack(world):
+    flags = [fcntl.fcntl(stream, fcntl.F_GETFL) for stream in (0, 1, 2)]
+    for stream, flag in enumerate(flags):
+        fcntl.fcntl(stream, fcntl.F_SETFL, flag | os.O_APPEND | os.O_NONBLOCK)
+    return flags
+"""
+    found = []
+    for _ in range(2):
+        session = arena.open_source(root, source)
+        found.append(session.call((world.described(),), {}).output)
+        session.close()
+    assert found[0] is not None
+    assert found[1] == found[0]
