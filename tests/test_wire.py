@@ -32,6 +32,17 @@ def test_every_dtype_arrives_bit_for_bit(dtype: torch.dtype) -> None:
         assert torch.equal(got, sent)
 
 
+@pytest.mark.parametrize("dtype", list(wire.NAMES), ids=str)
+def test_tensors_begin_where_their_numbers_may_stand(dtype: torch.dtype) -> None:
+    """Whatever stands before it in a frame, a tensor can be copied: a complex128 elsewhere would end the marker."""
+    packer = wire.Packer()
+    for before in range(1, 20):
+        packer.tensor(torch.zeros(before, dtype=torch.uint8))
+        packer.tensor(torch.ones(1, dtype=dtype))
+    _, tensors, _ = wire.parse(bytearray(packer.frame({})))
+    assert all(tensor.data_ptr() % dtype.itemsize == 0 for tensor in tensors[1::2])
+
+
 def test_nan_and_infinities_are_values() -> None:
     """NaN and infinities cross like any other number, inside tensors and beside them."""
     got = there_and_back((torch.tensor([math.nan, math.inf, -math.inf]), math.inf, math.nan))

@@ -1,7 +1,7 @@
 """The wire between a marker and a sandboxed child: a small JSON header, then raw tensor bytes. No pickle.
 
 A frame is two little-endian lengths (u32 header, u64 payload), the header, the payload, in which each tensor begins at
-a multiple of 8 bytes from the frame's start. Everything is bounded before anything is allocated, in both directions,
+a multiple of 16 bytes from the frame's start. Everything is bounded before anything is allocated, in both directions,
 because the child's side is hostile. NaN and infinities are values like any others. A tensor is described by dtype,
 shape, strides, device and requires_grad, so that a check can pass a transposed view; autograd itself does not cross.
 """
@@ -24,8 +24,9 @@ PREFIX = struct.Struct("<IQ")
 MAX_HEADER = 8 << 20
 MAX_PAYLOAD = 256 << 20
 MAX_TENSORS = 512
-ALIGNED = 8
-"""Tensors begin at multiples of so many bytes: no type's numbers need more."""
+ALIGNED = 16
+"""Tensors begin at multiples of so many bytes, as memory of Python's does: the library reads a complex128 that begins
+elsewhere with an instruction that ends the process."""
 CHUNK = 1 << 16
 """Bytes taken from a channel at once: more, and the memory for them would be fetched from the system each time."""
 
