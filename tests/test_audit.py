@@ -132,9 +132,15 @@ def test_students_are_sent_to_headings_that_are_there(good: tuple[Assignment, Au
     bank = Bank(arguments=("x",), returns=("y",), implementation=[y], misconceptions=ideas)
     assert misdirected(assignment, bank) == []  # there is no handout
     handout = assignment.public / "README.md"
-    handout.write_text("# Double\n\n## 2. Scale\n\nScale\n")
     try:
-        assert misdirected(assignment, bank) == [f"Scale: {handout} has no heading 'Scale'"]
+        for text in (
+            b"# Double\n\n## 2. Scale\n\nScale\n",
+            b"2. Scale \n========\n\nScale\n",  # underlined
+            b"\xef\xbb\xbf   # 2. Scale ##\n\nScale\n",  # with a mark in front, as some editors leave it
+            b"# 2. Scale\n\nScale, by \xe9mile\n",  # not UTF-8
+        ):
+            handout.write_bytes(text)
+            assert misdirected(assignment, bank) == [f"Scale: {handout} has no heading 'Scale'"]
     finally:
         handout.unlink()
 

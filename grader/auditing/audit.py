@@ -33,7 +33,10 @@ else:
 
 LISTED = "equivalent.toml"
 HANDOUT = "README.md"
-_HEADING = re.compile(r"^#{1,6}[ \t]+(.*)$", re.MULTILINE)
+_HEADING = re.compile(
+    r"^ {0,3}#{1,6}[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$|^ {0,3}(\S.*?)[ \t]*\n {0,3}(?:=+|-+)[ \t]*$", re.MULTILINE
+)
+"""Of Markdown: after number signs, or underlined."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +151,8 @@ def misdirected(assignment: Assignment, bank: Bank | None) -> list[str]:
     handout = assignment.public / HANDOUT
     if bank is None or not handout.is_file():
         return []
-    headings = {found.strip(" \t#") for found in _HEADING.findall(handout.read_text(encoding="utf-8"))}
+    text = handout.read_text(encoding="utf-8-sig", errors="replace")
+    headings = {after or underlined for after, underlined in _HEADING.findall(text)}
     return [
         f"{idea.id}: {handout} has no heading {idea.section!r}"
         for idea in bank.misconceptions
