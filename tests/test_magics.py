@@ -56,6 +56,14 @@ def test_ipython_syntax_becomes_python(cell: str, plain: str) -> None:
     ast.parse(result)
 
 
+@pytest.mark.parametrize("line", ["\u00a0!ls", "pip\u00a0install x", "f?\u00a0", "files =\u00a0!ls", "\f%cd a"])
+def test_spaces_of_every_kind_are_spaces(line: str) -> None:
+    """What was copied from a page, with its spaces that don't break, is read alike, whatever else the file holds."""
+    alone = plain_file(f"x = 1\n{line}")
+    assert alone.left_out
+    assert plain_file(f"x = 1\n{line}\nwho?").source == f"{alone.source}\npass"
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -24,8 +24,10 @@ _BARE = frozenset(
 )
 """What IPython takes for a magic or a command without a mark, or what students type as if it did."""
 _OPERATORS = frozenset({"and", "else", "for", "if", "in", "is", "not", "or"})
-_MAYBE = re.compile(r"^[ \t]*(?:[!%?]|>>>|In \[)|=[ \t]*[!%]|^(?![ \t]*#).*\?[ \t;]*$", re.MULTILINE)
-_MAYBE_BARE = re.compile(rf"^[ \t]*(?:{'|'.join(sorted(_INSTALLERS | _BARE))})[ \t]+[\w/.~\"-]", re.MULTILINE)
+_SPACE = r"[^\S\n]"
+"""Of every kind: what is copied from a page brings spaces that don't break."""
+_MAYBE = re.compile(rf"^{_SPACE}*(?:[!%?]|>>>|In \[)|={_SPACE}*[!%]|^(?!{_SPACE}*#).*\?(?:{_SPACE}|;)*$", re.MULTILINE)
+_MAYBE_BARE = re.compile(rf"^{_SPACE}*(?:{'|'.join(sorted(_INSTALLERS | _BARE))}){_SPACE}+[\w/.~\"-]", re.MULTILINE)
 _CELL = re.compile(r"%%[ \t]*(\w+)(.*)")
 _MAGIC = re.compile(r"%{1,2}[ \t]*([\w.]+)(.*)")
 _HELP = re.compile(r"\?{1,2}[\w.%*]+|%{0,2}[\w.*]+(?:\[[^\]]*\]|\([^)]*\))*\?{1,2}")
