@@ -63,9 +63,10 @@ def numbers(tensor: Tensor) -> bytes:
     """The bytes of a CPU tensor's numbers, in the order of its indices.
 
     Raises TypeError where there are none to look at: in a sparse tensor, in one whose numbers are to be conjugated or
-    negated first, and in one that has no memory.
+    negated first or stand for others (a quantised one's), and in one that has no memory.
     """
-    if tensor.layout != torch.strided or not tensor.is_cpu or tensor.is_conj() or tensor.is_neg():
+    standing_for_others = tensor.is_conj() or tensor.is_neg() or tensor.is_quantized
+    if tensor.layout != torch.strided or not tensor.is_cpu or standing_for_others:
         raise TypeError(f"A {tensor.dtype} {tensor.layout} tensor on {tensor.device} has no numbers to look at.")
     dense = tensor.detach().contiguous()
     start = dense.data_ptr()

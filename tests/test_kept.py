@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 
 import pytest
@@ -11,6 +12,13 @@ from torch import Tensor
 from grader.kept import kept
 
 X = torch.arange(6.0).reshape(2, 3)
+
+
+def quantised(x: Tensor, *, scale: float) -> Tensor:
+    """Small whole numbers that stand for others: the same ones for twice as much, at twice the scale."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the library is giving them up
+        return torch.quantize_per_tensor(x, scale, 0, torch.quint8)
 
 
 class Counted:
@@ -45,6 +53,7 @@ class Counted:
         ({"x": X, "by": {1}}, {"x": X, "by": {1}}, True),
         ({"x": torch.ones(1, dtype=torch.complex64).conj()}, {"x": torch.ones(1, dtype=torch.complex64)}, True),
         ({"x": X.clone().requires_grad_()}, {"x": X.clone().requires_grad_()}, True),
+        ({"x": X, "by": quantised(X, scale=1.0)}, {"x": X, "by": quantised(2 * X, scale=2.0)}, True),
     ],
 )
 def test_a_result_is_kept_for_the_same_bits_only(
