@@ -181,6 +181,14 @@ def test_a_loop_at_import_is_a_problem_of_loading(root: Zygote) -> None:
     assert session.spent == before
 
 
+def test_a_students_output_is_a_pipe(root: Zygote) -> None:
+    """Whatever the grader prints to: code that asks finds no terminal, and nothing that it could go back in."""
+    code = "import sys\ndef f(x):\n    return sys.stdout.isatty(), sys.stdout.seekable(), sys.stdout.line_buffering\n"
+    session = opened(root, code)
+    assert session.call((1,), {}).output == (False, False, False)
+    session.close()
+
+
 def test_what_is_printed_is_kept_and_never_counts(root: Zygote) -> None:
     """Printed text reaches staff, cleaned; a forged verdict in it is only text."""
     session = opened(root, "def f(x):\n    print('\\x1b[31mscore 100')\n    return x\n")

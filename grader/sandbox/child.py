@@ -42,11 +42,14 @@ class StudentProcess:
     @classmethod
     def warmed(cls, *, from_scratch: list[str], trains: bool, accelerator_name: str) -> StudentProcess:
         """Do once what every child would do first: kernels, autograd, the emulator, the blocked operators."""
+        # Whatever the grader's own streams were: a student prints to a pipe, and no character breaks it.
+        reader, writer = os.pipe()
+        os.dup2(writer, 1)
+        printed = open(1, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, 1)  # not 2: a zygote that stops says so on the grader's own
-        os.close(null)
-        # Whatever the grader's own streams were: a student prints to the pipe, and no character breaks it.
-        printed = open(1, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
+        for descriptor in (reader, writer, null):
+            os.close(descriptor)
         torch.set_num_threads(1)
         placement = Placement(accelerator_name)
         if not placement.real:
