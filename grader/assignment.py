@@ -10,22 +10,16 @@ import hashlib
 import json
 import keyword
 import re
-import sys
-from datetime import date, time
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 
+from grader import settings_file
 from grader.entry import Entry
 from grader.errors import AssignmentError, UsageError
 from grader.results import Struct
 from grader.rules.times import moment
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 SETTINGS = "assignment.toml"
 SAMPLE_CLASS = "sample_class.toml"
@@ -156,17 +150,12 @@ def load(name: str, root: Path) -> Assignment:
 
 def read_settings(path: Path) -> Settings:
     """`assignment.toml` as Settings. Raises AssignmentError naming file, key and what was expected."""
-    table = _table(path)
+    settings = settings_file.typed(path, settings_file.read(path), Settings)
     try:
-        settings = msgspec.convert(_dates_as_text(table), Settings)
         if settings.late.due:
             moment(settings.late.due, "late.due")
         _check_entry(settings.entry)
         _check_names(settings)
-    except msgspec.ValidationError as error:
-        what, _, where = str(error).partition(" - at `$")
-        key = where.rstrip("`").lstrip(".") or "top level"
-        raise AssignmentError(f"{path}: {key}: {what}. See docs/adding-an-assignment.md for this setting.") from None
     except UsageError as error:
         raise AssignmentError(f"{path}: {error}") from None
     return settings
@@ -222,24 +211,6 @@ def _is_parameter(text: str) -> bool:
 
 def _without_lateness(path: Path) -> bytes:
     """The settings without `[late]`, which is applied after the checks. Raises AssignmentError."""
-    table = _table(path)
+    table = settings_file.read(path)
     table.pop("late", None)
-    return json.dumps(_dates_as_text(table), sort_keys=True).encode()
-
-
-def _dates_as_text(value: Any) -> Any:
-    """TOML writes dates with or without quotation marks; both mean the same here."""
-    if isinstance(value, dict):
-        return {key: _dates_as_text(one) for key, one in value.items()}
-    if isinstance(value, list):
-        return [_dates_as_text(one) for one in value]
-    return value.isoformat() if isinstance(value, (date, time)) else value
-
-
-def _table(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except UnicodeDecodeError:
-        raise AssignmentError(f"{path} is not UTF-8 text, which TOML has to be. Save it as UTF-8.") from None
-    except tomllib.TOMLDecodeError as error:
-        raise AssignmentError(f"{path} is not valid TOML: {error}.") from None
+    return json.dumps(table, sort_keys=True).encode()

@@ -5,6 +5,7 @@ GraderError                 shown as one message, never a traceback
 │   ├── AssignmentError     a half of an assignment is missing or malformed
 │   ├── IntakeError         nothing that could be graded was found
 │   └── ReadError           what was handed in is there, but this machine can't read it: permissions, a failing disk
+├── SampleClassError        the made-up class did not get the marks that are listed for it: exit status 1
 └── GraderFault             we failed, not the student: exit status 1
     └── SandboxError        a zygote or a wire broke; the submission is tried again
 
@@ -36,6 +37,10 @@ class IntakeError(UsageError):
 
 class ReadError(UsageError):
     """A file or folder is there and can't be read here. Never held against whoever handed it in."""
+
+
+class SampleClassError(GraderError):
+    """The checks and the list of the sample class disagree: one of them is wrong."""
 
 
 class GraderFault(GraderError):

@@ -15,9 +15,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from grader import assignment as assignments
-from grader import batch, clean_start, intake, secret
+from grader import batch, clean_start, intake, sample_class, secret
+from grader.assignment import SAMPLE_CLASS
 from grader.batch import Outcome, Plan
-from grader.errors import GraderFault, ReadError, UsageError
+from grader.errors import GraderFault, ReadError, SampleClassError, UsageError
 from grader.grades import Grade
 from grader.reporting import Circumstances
 from grader.rules import policy as policies
@@ -60,7 +61,8 @@ def grade(
 ) -> None:
     """Grade and print what came of it.
 
-    Raises UsageError for wrong use, ReadError for what this machine can't read, GraderFault when a check of ours broke.
+    Raises UsageError for wrong use, ReadError for what this machine can't read, GraderFault when a check of ours broke,
+    SampleClassError when the sample class did not get what is listed for it.
     """
     console = _console()
     loaded = assignments.load(assignment, root)
@@ -122,6 +124,27 @@ def grade(
             f"Not graded, because this machine can't read it: {'; '.join(outcome.unread[:10])} "
             "All others are graded. Once that is mended, the same command goes on."
         )
+    if [path.resolve() for path in paths] == [(loaded.staff / sample_class.FOLDER).resolve()]:
+        _beside_the_list(console, plan, outcome)
+
+
+def _beside_the_list(console: Console, plan: Plan, outcome: Outcome) -> None:
+    """Compare the assignment's sample class with what is listed for it. Raises SampleClassError on a difference."""
+    path = plan.assignment.staff / SAMPLE_CLASS
+    if not path.is_file() or plan.circumstances.device == "none":
+        why = "it lists marks with the GPU checks, which were left out" if path.is_file() else "there is no such file"
+        console.print(f"Not compared with {path}: {why}.", soft_wrap=True, markup=False)
+        return
+    listed = sample_class.read(plan.assignment)
+    found = sample_class.differences(listed, (plan.out.read(one.submission) for one in outcome.grades))
+    for name, lines in found.items():
+        console.print(f"Not as listed: {name}: {'; '.join(lines)}", soft_wrap=True, markup=False)
+    if found:
+        raise SampleClassError(
+            f"Other results than {path} lists, for {len(found)} of {len(listed)}. A surprise is a mistake in the list "
+            "or in a check: find out which, and mend it."
+        )
+    console.print(f"Each of the {len(listed)} got what {path} lists.", soft_wrap=True, markup=False)
 
 
 def _refuse_within(paths: tuple[Path, ...], inner: Path, why: str) -> None:
