@@ -61,12 +61,16 @@ def type_name(name: str) -> str:
 
 WORDS: dict[str, Callable[[Failure], str]] = {
     "timeout": lambda failure: (
-        "The time for your whole submission was used up before this call."
+        "Your function took too long: the time for your whole submission was used up before this call was done. "
+        "Look for a loop that never ends, or make each call quicker."
         if failure.type == "total"
         else "Your function did not finish in time and was stopped. Look for a loop that never ends."
     ),
     "memory": lambda failure: (
-        "Your function asked for more memory than there is. Look for tensors that grow too large."
+        "What your function returned took more memory, all calls together, than there is for one submission. Return "
+        "only what is asked for, and tensors of the sizes that are asked for."
+        if failure.type == "answers"
+        else "Your function asked for more memory than there is. Look for tensors that grow too large."
     ),
     "output": lambda failure: "Your function printed far too much and was stopped. Remove the print calls in it.",
     "crash": lambda failure: f"Python itself crashed in your function ({failure.type}).",
@@ -94,6 +98,14 @@ def explain(failure: Failure, forbidden: Sequence[str] = ()) -> str:
     name = failure.type if known else "an error of its own kind"
     article = "an" if known and name[0] in "AEIOU" else "a" if known else ""
     return f"Your function stopped with {article} {name}{where(failure.place)}.".replace("  ", " ")
+
+
+def reason(failure: Failure) -> str:
+    """What the call shares with every other that a limit stopped: a time-out also starves the calls after it.
+
+    "" where a line tells.
+    """
+    return "" if failure.kind == "exception" or failure.place is not None else failure.kind
 
 
 def where(place: Place | None) -> str:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from torch import Tensor
 
 from grader import expect
-from grader.answers import explain, unpack
+from grader.answers import explain, reason, unpack
 from grader.call import Call, Invocation
 from grader.entry import Entry
 from grader.errors import GraderFault
@@ -175,6 +175,7 @@ class Student:
                 explain(call.failure, self._forbidden),
                 detail=call.failure.trace or call.failure.message,
                 place=call.failure.place,
+                reason=reason(call.failure),
             )
         return unpack(call.output, self._entry.returns)
 

@@ -11,8 +11,9 @@ import reports
 import torch
 from torch import Tensor
 
-from grader import staff
+from grader import answers, staff
 from grader.answers import fits
+from grader.call import Failure
 from grader.causes import reason_of
 from grader.collected import Check
 from grader.diagnosis.contract import Verdict
@@ -224,6 +225,15 @@ def test_only_the_folder_of_the_checks_has_a_part_in_them(tmp_path: Path) -> Non
 def test_the_form_of_an_answer_is_never_guessed(output: object, returns: list[str], right: bool) -> None:
     """A batch of two is not a pair, a pair with a hole is no pair, and a tuple of one is no tensor."""
     assert fits(output, returns) is right
+
+
+def test_what_a_limit_stopped_shares_its_reason_and_a_line_tells_more() -> None:
+    """Calls that a time-out left no time for belong to it; of two crashes at two lines each is its own."""
+    stopped, starved = Failure("timeout", "", ""), Failure("timeout", "total", "")
+    assert answers.reason(stopped) == answers.reason(starved) != ""
+    assert "never ends" in answers.explain(starved)
+    assert answers.reason(Failure("memory", "", "", reports.MASK_LINE)) == ""
+    assert answers.reason(Failure("exception", "KeyError", "")) == ""
 
 
 def test_a_refused_part_of_the_library_is_named_in_our_words(tmp_path: Path) -> None:

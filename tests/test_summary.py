@@ -9,7 +9,7 @@ import reports
 from grader.grades import grade
 from grader.pages.summary import Phase, is_shown, number, state, summary
 from grader.pages.words import load_words
-from grader.results import Adjustment, CheckResult, DiagnosisResult
+from grader.results import Adjustment, CheckResult, DiagnosisResult, Report
 from grader.sheets.export import comment
 
 WORDS = load_words()
@@ -105,6 +105,36 @@ def test_checks_that_stop_at_one_line_are_one_cause_whatever_each_says_about_it(
     fix = summary(reports.report([slow, *checks]), WORDS).fix
     assert fix is not None
     assert (fix.title, fix.hint) == ("5 checks are not right for the same reason", "")
+
+
+ENDLESS = "Your function did not finish in time and was stopped. Look for a loop that never ends."
+
+
+def starved(*, crashes: int) -> Report:
+    """Some checks stopped at a known line, one ran into a time-out, and the rest found no time left."""
+    stopped = [reports.check(at, passed=False, message="m", place=reports.MASK_LINE) for at in range(crashes)]
+    late = reports.check(crashes, passed=False, message=f"No mask: {ENDLESS}", reason="timeout")
+    rest = [reports.check(at, passed=False, message="No time left.", reason="timeout") for at in range(crashes + 1, 10)]
+    crash = msgspec.structs.replace(reports.MASK_LOST, place=reports.MASK_LINE)
+    return reports.report([*stopped, late, *rest], diagnoses=[crash] if crashes else [])
+
+
+@pytest.mark.parametrize("crashes", [0, 3])
+def test_a_time_out_is_the_cause_of_all_that_it_leaves_no_time_for(crashes: int) -> None:
+    """The loop is to be mended, in pages and sheets, not that later calls found no time; a known crash that stopped
+    fewer checks can wait."""
+    fix = summary(starved(crashes=crashes), WORDS).fix
+    assert fix is not None
+    assert fix.title == f"{10 - crashes} checks are not right for the same reason"
+    assert ENDLESS in fix.text
+    assert ENDLESS in grade(starved(crashes=crashes)).reason
+
+
+def test_a_crash_that_stopped_more_checks_than_a_time_out_comes_first() -> None:
+    """What explains most is mended first."""
+    fix = summary(starved(crashes=6), WORDS).fix
+    assert fix is not None
+    assert fix.title == reports.MASK_LOST.title
 
 
 def test_a_single_failure_is_named_by_its_title() -> None:
