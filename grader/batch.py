@@ -17,6 +17,7 @@ import torch
 import grader
 from grader import grades, intake, results
 from grader.assignment import Assignment
+from grader.earlier import Earlier
 from grader.errors import GraderError, GraderFault, ReadError
 from grader.grades import Grade
 from grader.intake.names import visible
@@ -29,7 +30,6 @@ from grader.run_directory import RunDirectory, write
 from grader.sandbox.clock import MOST
 from grader.sandbox.zygote import Zygote
 from grader.serving import Service
-from grader.submission import Submission
 
 MANY = 100
 """From so many submissions on, what makes each fork cheaper is worth its 0.3 s."""
@@ -74,7 +74,7 @@ class Outcome:
     grades: list[Grade] = field(default_factory=list)
     kept: int = 0
     adjusted: int = 0
-    """How many of the kept were given other adjustments."""
+    """How many of the kept were given another identity or other adjustments."""
     faults: list[str] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
     """What this machine could not read, each in a sentence."""
@@ -90,8 +90,10 @@ def grade(plan: Plan, markers: AbstractContextManager[Markers], progress: Callab
     plan.out.create()
     with plan.out.locked():
         outcome = Outcome()
+        ids = {entry.id for entry in plan.intake.entries}
+        earlier = Earlier(plan.out, plan.assignment.digest(), plan.circumstances, plan.torch, ids, plan.fresh)
         with markers as pool:
-            for key, answer in pool.map(_jobs(plan, outcome, progress)):
+            for key, answer in pool.map(_jobs(plan, earlier, outcome, progress)):
                 told = Done(fault="The marker process died each time.") if answer is None else _decode(answer)
                 if told.exit_status:
                     raise _as_error(told)
@@ -100,6 +102,7 @@ def grade(plan: Plan, markers: AbstractContextManager[Markers], progress: Callab
                 else:
                     outcome.grades.append(told.grade)
                 progress(told.grade)
+        earlier.clear()
         write_class(plan, outcome, started)
     return outcome
 
@@ -108,9 +111,8 @@ _decode = msgspec.msgpack.Decoder(Done).decode
 _encode = msgspec.msgpack.encode
 
 
-def _jobs(plan: Plan, outcome: Outcome, progress: Callable[[Grade | None], None]) -> Iterator[Job]:
+def _jobs(plan: Plan, earlier: Earlier, outcome: Outcome, progress: Callable[[Grade | None], None]) -> Iterator[Job]:
     """The submissions that must be graded, each read only now; the others are taken from before."""
-    digest = plan.assignment.digest()
     renderer: Renderer | None = None
     for entry in plan.intake.entries:
         try:
@@ -119,10 +121,11 @@ def _jobs(plan: Plan, outcome: Outcome, progress: Callable[[Grade | None], None]
             outcome.unread.append(f"{entry.id}: {refusal}")
             progress(None)
             continue
-        old = None if plan.fresh else plan.out.load(submission.id)
-        if old is not None and _still_holds(old, submission, digest, plan):
+        known = earlier.report(submission, entry.former)
+        if known is not None:
+            old, stored = known
             final = plan.policy(old)
-            if final is not old:  # another due date, an extension, a decision of staff: no student code runs for that
+            if final is not old or not stored:  # another name, due date or decision: no student code runs for it
                 renderer = renderer or Renderer(plan.template_dirs)
                 store(plan.out, final, renderer)
                 outcome.adjusted += 1
@@ -132,24 +135,6 @@ def _jobs(plan: Plan, outcome: Outcome, progress: Callable[[Grade | None], None]
             progress(grade)
         else:
             yield Job(submission.id, _encode(submission))
-
-
-def _still_holds(old: Report, submission: Submission, digest: str, plan: Plan) -> bool:
-    """Whether a stored result is what grading again would give: same work, same assignment, same circumstances."""
-    environment = old.environment
-    return (
-        old.status == "graded"
-        and old.schema == results.SCHEMA
-        and old.submission.digest == submission.digest
-        and old.submission.submitted_at == submission.submitted_at
-        and old.submission.people == submission.people
-        and environment.assignment_digest == digest
-        and environment.seed_id == plan.circumstances.seed_id
-        and environment.device == plan.circumstances.device
-        and environment.grader == grader.__version__
-        and environment.torch == plan.torch
-        and old.sandbox.level <= plan.circumstances.level  # "A" confines best
-    )
 
 
 class Markers(Protocol):

@@ -214,12 +214,19 @@ def _show(console: Console, plan: Plan, outcome: Outcome) -> None:
             soft_wrap=True,
             markup=False,
         )
-    graded = len(outcome.grades)
-    kept = f", {outcome.kept} of them kept from before" if outcome.kept else ""
-    kept += f", {outcome.adjusted} with other adjustments" if outcome.adjusted else ""
     console.print(
-        f"{graded} submission{'' if graded == 1 else 's'} graded{kept} (sandbox level {plan.circumstances.level}, "
+        f"{_counted(outcome)} (sandbox level {plan.circumstances.level}, "
         f"GPU checks: {plan.circumstances.device}). Class page: {plan.out.path / 'index.html'}, "
         f"reports: {plan.out.path / 'feedback'}, grades: {plan.out.path / 'grades.csv'}",
         soft_wrap=True,
     )
+
+
+def _counted(outcome: Outcome) -> str:
+    """How many results there are, and how many of them are new."""
+    count = len(outcome.grades)
+    words = f"{count} submission{'' if count == 1 else 's'}"
+    if not outcome.kept:
+        return f"{words} graded"
+    changed = f", {outcome.adjusted} of them with other names, times or adjustments" if outcome.adjusted else ""
+    return f"{words}: {count - outcome.kept} graded now, {outcome.kept} kept from before{changed}"

@@ -114,7 +114,9 @@ class SubmissionInfo(Struct, frozen=True, kw_only=True):
     submitted_at: str = ""
     """ISO 8601 with offset, or "" when the source does not say."""
     notes: list[str] = []
-    """What intake wants staff to know: other attempts, ignored files."""
+    """What staff should know: other attempts, ignored files; behind that, what came up while the work was read."""
+    noted: int = 0
+    """How many of the notes are about how the work was handed in. They come first, and say nothing of the work."""
     choice: list[str] = []
     """Those of the notes that students read too: which of several files was graded."""
     attempt: int = 0

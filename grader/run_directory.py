@@ -67,6 +67,11 @@ class RunDirectory:
     def feedback(self, submission: str, suffix: str) -> Path:
         return self.path / FEEDBACK / f"{submission}{suffix}"
 
+    def remove(self, submission: str) -> None:
+        """Take away a result with its pages. A result that is there has its pages, so it goes first."""
+        for path in (self.result(submission), self.feedback(submission, ".html"), self.feedback(submission, ".md")):
+            path.unlink(missing_ok=True)
+
     def own(self, name: str) -> Path | None:
         """A file that staff have put into the directory, if it is there."""
         path = self.path / name

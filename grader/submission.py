@@ -49,6 +49,7 @@ class Submission(Struct, frozen=True, kw_only=True, dict=True):
             people=list(self.people),
             submitted_at=self.submitted_at,
             notes=list(self.notes),
+            noted=len(self.notes),
             attempt=self.attempt,
             attempts=self.attempts,
         )

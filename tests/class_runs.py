@@ -37,7 +37,7 @@ def plan(root: Path, submissions: Path, out: Path, base: Ground, **options: Any)
     assignment = options.pop("assignment", None) or assignments.load("double", root)
     return Plan(
         assignment=assignment,
-        intake=intake.scan([submissions], assignment.settings),
+        intake=intake.scan([submissions], assignment.settings, roster=options.pop("people", None)),
         out=RunDirectory(out),
         circumstances=Circumstances(SECRET, base.canary.level, base.device),
         jobs=options.pop("jobs", 2),

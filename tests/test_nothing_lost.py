@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import random
 import signal
@@ -108,6 +109,42 @@ def test_a_changed_policy_is_put_on_without_running_student_code(
     assert "Explained it in person." in RunDirectory(tmp_path).feedback("s0001", ".md").read_text()
     assert grade(root, work, tmp_path, base, jobs=1).adjusted == 1
     assert everything(tmp_path) == before
+
+
+ROSTER = "id,name,email,section\n" + "".join(f"u{n},S {n:04d},s{n:04d}@uni.example,A\n" for n in range(COUNT))
+
+
+def test_a_roster_that_is_added_or_edited_grades_nobody_again(
+    root: Path, base: Ground, work: Path, tmp_path: Path
+) -> None:
+    """Each result goes on under the id and the name that the roster gives, as if it were graded with it at once."""
+    roster, out, afresh = tmp_path / "roster.csv", tmp_path / "out", tmp_path / "afresh"
+    grade(root, work, out, base, jobs=1)
+    before = everything(out)
+    for text in (ROSTER, ROSTER.replace("S 0001", "S. 0001").replace("u2,", "v2,")):
+        roster.write_text(text)
+        outcome = grade(root, work, out, base, jobs=1, people=roster)
+        assert outcome.kept == len(outcome.grades)
+        assert outcome.adjusted
+    grade(root, work, afresh, base, jobs=1, people=roster)
+    there, wanted = everything(out), everything(afresh)
+    assert {name: there[name] for name in wanted} == wanted
+    assert not there.keys() & {name for name in before if "s000" in name}
+    assert grade(root, work, out, base, jobs=1, people=roster).adjusted == 0
+
+
+def test_a_time_that_is_told_later_is_no_other_work(root: Path, base: Ground, tmp_path: Path) -> None:
+    """What is known of when and how something was handed in is put on the stored result, notes and lateness too."""
+    made = class_runs.plan(root, handed_in(tmp_path / "work", 1), tmp_path / "out", base, jobs=1)
+    entry = made.intake.entries[0]
+    for notes in (("One.",), ("Another.", "And one more."), ()):
+        told = dataclasses.replace(entry, submitted_at="2026-03-02T10:00:00+00:00", notes=notes)
+        made.intake.entries = [told]
+        for fresh, out in ((False, tmp_path / "kept"), (True, tmp_path / "afresh")):
+            plan = dataclasses.replace(made, fresh=fresh, out=RunDirectory(out))
+            outcome = batch.grade(plan, batch.here(plan, base.root), lambda _: None)
+            assert outcome.kept == (not fresh and notes != ("One.",))
+        assert everything(tmp_path / "kept") == everything(tmp_path / "afresh")
 
 
 @pytest.mark.slow

@@ -39,6 +39,8 @@ class Entry:
     """Which of the attempts this is; 0 when the source does not say."""
     attempts: int = 0
     """How many were handed in."""
+    former: str = ""
+    """The id that it would have without a roster."""
 
 
 @dataclass(frozen=True, slots=True)

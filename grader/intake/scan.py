@@ -13,7 +13,7 @@ from grader.intake.attempts import settle
 from grader.intake.entry import Collected, Draft, Entry, Explained
 from grader.intake.formats import FORMATS, Format
 from grader.intake.formats.plain import ONE, of_file, person_of
-from grader.intake.ids import Ids
+from grader.intake.ids import Ids, slug
 from grader.intake.inputs import Input, open_input
 from grader.intake.intake import Intake
 from grader.intake.join import join
@@ -176,6 +176,7 @@ def _entries(drafts: list[Draft], labels: dict[int, str], known: Roster) -> list
                 fault=visible(draft.fault),
                 attempt=draft.attempt,
                 attempts=draft.attempts,
+                former=slug(visible(draft.label)),
             )
         )
     for person in known.people:
