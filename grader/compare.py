@@ -7,8 +7,9 @@ versions, the device, the adjustments. A change without any of these is told apa
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from grader.compare_points import Worth
 from grader.errors import UsageError
 from grader.pages.summary import is_shown, number
 from grader.pages.words import Words
@@ -42,8 +43,16 @@ class CheckChange:
     after: str
     points_before: float
     points_after: float
+    worth_before: float
+    worth_after: float
     shown: bool
     """Whether students may see it once grades are out."""
+
+    @property
+    def rescaled(self) -> bool:
+        """Whether it ended as before, and only what it is worth is new."""
+        apart = self.points_before * self.worth_after - self.points_after * self.worth_before
+        return self.before == self.after and self.worth_before != self.worth_after and abs(apart) < 1e-3
 
 
 @dataclass(frozen=True)
@@ -67,6 +76,13 @@ class Change:
         return round(self.after - self.before, 3)
 
     @property
+    def rescaled(self) -> bool:
+        """Whether it differs only because checks are worth more or less than they were."""
+        moved = sum(check.points_after - check.points_before for check in self.checks)
+        only = all(check.rescaled for check in self.checks) and not self.gone and not self.new
+        return only and bool(self.checks) and abs(self.difference - moved) < 1e-3
+
+    @property
     def unexplained(self) -> bool:
         return "unexplained" in self.causes
 
@@ -77,7 +93,10 @@ class Change:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What came of it. `changed` holds other marks, `shifted` the same mark made of other points."""
+    """What came of it. `changed` holds other marks, `shifted` the same mark made of other points.
+
+    A mark that moved only with what checks are worth is in neither; it is counted in `rescaled`.
+    """
 
     title: str
     before: str
@@ -87,6 +106,8 @@ class Comparison:
     shifted: list[Change]
     only_before: list[str]
     only_after: list[str]
+    rescaled: int = 0
+    worth: Worth = field(default_factory=Worth)
 
 
 def compare(before: RunDirectory, after: RunDirectory) -> Comparison:
@@ -99,12 +120,16 @@ def compare(before: RunDirectory, after: RunDirectory) -> Comparison:
         )
     changed: list[Change] = []
     shifted: list[Change] = []
-    compared = 0
+    compared = rescaled = 0
+    worth = Worth()
     pairs, only_before, only_after = _pairs(before, after)
     for old, new in _loaded(before, after, pairs):
         compared += 1
+        worth.add(old, new)
         found = change(old, new)
-        if found.difference or found.max_before != found.max_after:
+        if found.rescaled:
+            rescaled += 1
+        elif found.difference:
             changed.append(found)
         elif found.checks or found.gone or found.new:
             shifted.append(found)
@@ -112,7 +137,7 @@ def compare(before: RunDirectory, after: RunDirectory) -> Comparison:
     names = (before.path.name, after.path.name)
     if names[0] == names[1]:
         names = (str(before.path), str(after.path))
-    return Comparison(second.title, *names, compared, changed, shifted, only_before, only_after)
+    return Comparison(second.title, *names, compared, changed, shifted, only_before, only_after, rescaled, worth)
 
 
 def change(old: Report, new: Report) -> Change:
@@ -190,6 +215,8 @@ def _checks(old: Report, new: Report) -> Iterator[CheckChange]:
             after=now.status if now else "",
             points_before=was.score if was else 0.0,
             points_after=now.score if now else 0.0,
+            worth_before=was.max_score if was else 0.0,
+            worth_after=now.max_score if now else 0.0,
             shown=is_shown(known, "student", "published"),
         )
         if (one.before, one.points_before) != (one.after, one.points_after):

@@ -64,13 +64,13 @@ def as_html(found: Comparison, words: Words) -> str:
         {
             "name": clean(one.name, 200),
             "submission": one.submission,
-            "before": number(one.before),
-            "after": number(one.after),
+            "before": f"{number(one.before)}/{number(one.max_before)}",
+            "after": f"{number(one.after)}/{number(one.max_after)}",
             "difference": signed(one.difference),
             "down": one.difference < 0,
             "checks": [
                 f"{clean(title, 300)}: {number(before)} → {number(after)}"
-                for title, before, after in by_title(one.checks)
+                for title, before, after in by_title(check for check in one.checks if not check.rescaled)
             ],
             "why": [clean(words_, 600) for words_ in one.causes.values() if words_ not in shared],
             "unexplained": one.unexplained,
@@ -86,6 +86,7 @@ def as_html(found: Comparison, words: Words) -> str:
             csp=content_security_policy(style=style),
             found=found,
             rows=rows,
+            worth=found.worth.in_words(),
             shared=[clean(line, 600) for line in shared],
             counts=counts(found),
         )
@@ -100,22 +101,28 @@ def counts(found: Comparison) -> list[tuple[str, int]]:
         ("other marks", len(found.changed)),
         ("more points", sum(one.difference > 0 for one in found.changed)),
         ("fewer points", sum(one.difference < 0 for one in found.changed)),
+        *([("moved with the points of checks only", found.rescaled)] if found.rescaled else []),
         ("same mark, other checks", len(found.shifted)),
         ("without a cause", sum(one.unexplained for one in [*found.changed, *found.shifted])),
     ]
 
 
 def common(changed: list[Change]) -> list[str]:
-    """The causes that every change has: said once instead of in each line."""
-    if not changed:
-        return []
-    return [words for words in changed[0].causes.values() if all(words in one.causes.values() for one in changed)]
+    """The causes of every change that checks made: said once instead of in each line."""
+    made = [one for one in changed if one.checks]
+    return (
+        [words for words in made[0].causes.values() if all(words in one.causes.values() for one in made)]
+        if made
+        else []
+    )
 
 
 def check_words(one: Change, most: int = 1000) -> str:
-    """ "rows 0 → 8, parity 20 → 0", and how many more there are beyond `most`."""
-    words = [f"{check.id} {number(check.points_before)} → {number(check.points_after)}" for check in one.checks[:most]]
-    more = len(one.checks) - most
+    """ "rows 0 → 8, parity 20 → 0", and how many more there are beyond `most`. Without those that are only worth more
+    or less than before."""
+    checks = [check for check in one.checks if not check.rescaled]
+    words = [f"{check.id} {number(check.points_before)} → {number(check.points_after)}" for check in checks[:most]]
+    more = len(checks) - most
     return ", ".join(words) + (f" and {more} more" if more > 0 else "")
 
 
@@ -141,8 +148,11 @@ def _print(console: Console, found: Comparison) -> None:
         console.print(table)
     if len(found.changed) > SHOWN:
         console.print(f"... and {len(found.changed) - SHOWN} more.")
+    for line in found.worth.in_words():
+        console.print(escape(for_terminal(line, 600)), soft_wrap=True)
+    whole = "of these changes" if all(one.checks for one in found.changed) else "changes of checks"
     for words in shared:
-        console.print(f"All of these changes were made by: {escape(for_terminal(words, 300))}", soft_wrap=True)
+        console.print(f"All {whole} were made by: {escape(for_terminal(words, 300))}", soft_wrap=True)
     console.print(", ".join(f"{name}: {count}" for name, count in counts(found)), soft_wrap=True)
     for run, names in ((found.before, found.only_before), (found.after, found.only_after)):
         if names:

@@ -119,6 +119,69 @@ def test_versions_are_told_with_their_numbers() -> None:
     assert found.causes["versions"] == "versions: torch 2.13 → 2.14"
 
 
+def reweighted(one: Report, **worth: float) -> Report:
+    """The same result where checks are worth something else."""
+    checks = [
+        msgspec.structs.replace(
+            check, max_score=(now := worth.get(check.id, check.max_score)), score=check.score / check.max_score * now
+        )
+        for check in one.checks
+    ]
+    whole = sum(check.max_score for check in checks)
+    return msgspec.structs.replace(one, checks=checks, max_score=whole, score=total(checks, one.adjustments))
+
+
+def test_a_mark_that_moves_with_the_points_of_checks_only_is_not_changed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Neither full marks nor a failed check: the new maximum is said once, with the checks that make it."""
+    old = report("ada"), report("bob", rows=0), report("cy", rows=0)
+    new = [reweighted(one, rows=10) for one in (report("ada"), report("bob", rows=0), report("cy"))]
+    new = [msgspec.structs.replace(one, environment=report(assignment_digest="b").environment) for one in new]
+    before, after = run(tmp_path / "a", *old), run(tmp_path / "b", *new)
+    found = compare(before, after)
+    assert ([one.submission for one in found.changed], found.shifted, found.rescaled) == (["cy"], [], 1)
+    show(before.path, after.path)
+    told = capsys.readouterr().out
+    assert told.count("The maximum changed from 10 to 12. Points of checks: rows 8 → 10.") == 1
+    assert "other marks: 1, more points: 1, fewer points: 0, moved with the points of checks only: 1" in told
+    page = as_html(found, WORDS)
+    assert "The maximum changed from 10 to 12" in page
+    assert "2/10" in page
+    assert "12/12" in page
+
+
+def test_points_that_move_between_checks_are_told_where_the_maximum_stays(tmp_path: Path) -> None:
+    """Who passes one of the two only gets another mark, and it is the author who moved it."""
+    new = reweighted(report(rows=0), rows=9, hidden=1)
+    found = compare(run(tmp_path / "a", report(rows=0)), run(tmp_path / "b", new))
+    assert (found.changed, found.rescaled) == ([], 1)
+    assert found.worth.in_words() == ["The maximum is 10 as before. Points of checks: rows 8 → 9, hidden 2 → 1."]
+
+
+def test_a_check_that_is_new_or_gone_is_told_with_the_maximum(tmp_path: Path) -> None:
+    """Who passes a new check has another mark; the line says what the check is worth."""
+    one = report()
+    fewer = msgspec.structs.replace(one, checks=one.checks[:1], score=8, max_score=8)
+    found = compare(run(tmp_path / "a", fewer), run(tmp_path / "b", one))
+    assert found.worth.in_words() == ["The maximum changed from 8 to 10. Points of checks: hidden new, 2."]
+    assert [each.difference for each in found.changed] == [2]
+
+
+def test_a_cause_is_said_once_although_staff_changed_another_mark(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An adjustment has its own line; what made the changes of checks still stands below the table only."""
+    bonus = Adjustment(kind="manual", points=1, reason="Shown.")
+    old = report("ada", rows=0), report("bob", rows=0), report("cy", rows=0)
+    new = report("ada", torch="2.14"), report("bob", torch="2.14"), report("cy", rows=0, adjustments=(bonus,))
+    before, after = run(tmp_path / "a", *old), run(tmp_path / "b", *new)
+    show(before.path, after.path)
+    told = capsys.readouterr().out
+    assert told.count("2.13 → 2.14") == 1
+    assert "All changes of checks were made by: versions" in told
+
+
 def test_an_adjustment_alone_blames_nothing_else() -> None:
     """The same checks with another deduction: the adjustment made it, whatever else is new."""
     late = Adjustment(kind="late", points=-3, reason="Handed in 1 day late.")
