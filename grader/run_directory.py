@@ -118,6 +118,11 @@ class RunDirectory:
         except PermissionError as error:
             raise UsageError(f"{path} can't be read: {error.strerror}. Look at its permissions.") from None
         except OSError:
+            if any((self.path / RESULTS).glob("[!.]*.json")):
+                raise UsageError(
+                    f"The run in {self.path} was stopped before its end: it has results, but no run.json yet. Give the "
+                    "same `grader grade` command again first; it goes on where it stopped."
+                ) from None
             raise UsageError(
                 f"{self.path} is not a run directory: there is no run.json in it. Give the folder that "
                 "`grader grade` wrote: the one named by --out, or else runs/ASSIGNMENT."

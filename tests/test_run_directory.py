@@ -78,6 +78,16 @@ def test_a_run_without_its_results_is_told(run: RunDirectory) -> None:
         list(run.reports())
 
 
+def test_a_run_that_was_stopped_is_no_missing_run(run: RunDirectory) -> None:
+    """It has results and needs its end; a folder with nothing in it is another folder."""
+    (run.path / "run.json").unlink()
+    with pytest.raises(UsageError, match=r"was stopped before its end.*the same `grader grade` command again first"):
+        run.info()
+    run.result("ada").unlink()
+    with pytest.raises(UsageError, match="is not a run directory"):
+        run.info()
+
+
 def test_a_run_of_another_version_is_told(run: RunDirectory) -> None:
     """`run.json` with a key that this version does not know."""
     (run.path / "run.json").write_text('{"id": "x", "colour": 3}')

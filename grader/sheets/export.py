@@ -41,7 +41,7 @@ class Written:
     """Of the run: nobody in the sheet has their ids, or several have."""
     left: list[str] = field(default_factory=list)
     """Of the sheet or the run: left as they were, each with the reason."""
-    without: int = 0
+    without: list[str] = field(default_factory=list)
     """People of the sheet of whom the run has nothing."""
 
 
@@ -111,7 +111,9 @@ def fill(book: Gradebook, reports: list[Report], manner: Manner, words: Words) -
     for row in book.rows:
         claims = owners.get(row.number)
         if claims is None:
-            told.without += any(row.value(place).strip() for places in book.columns.keys.values() for place in places)
+            if ids := book.ids(row):
+                names = [value.strip() for value in row.values[:2] if value.strip()]  # where every system has them
+                told.without.append(clean(" · ".join(dict.fromkeys([*names, *ids])), 200))
             continue
         why = _why_not(book, row, [report for _, report in claims], manner)
         if why:
@@ -240,10 +242,9 @@ def _tell(console: Console, told: Written, path: Path) -> None:
     for title, lines in (
         ("Not in the sheet, so not written", told.unmatched),
         ("Left as it was", told.left),
+        ("In the sheet, but not in this run, so left as it was", told.without),
     ):
         for line in lines[:_SHOWN]:
             console.print(plain(f"{title}: {for_terminal(line, 300)}"), soft_wrap=True)
         if len(lines) > _SHOWN:
             console.print(f"... and {len(lines) - _SHOWN} more.")
-    if told.without:
-        console.print(f"In the sheet, but not in this run, so left as they were: {told.without}")

@@ -105,6 +105,11 @@ class Gradebook:
 
     _indices: dict[str, dict[str, list[Row]]] = field(default_factory=dict)
 
+    def ids(self, row: Row) -> list[str]:
+        """What the row says of who it is, in the columns that people are found by."""
+        cells = [row.value(column).strip() for columns in self.columns.keys.values() for column in columns]
+        return [cell for cell in cells if cell]
+
     def maximum(self, row: Row) -> float | None:
         """What the sheet says that the assignment is worth, where it does."""
         if self.points_possible is not None:
