@@ -61,8 +61,8 @@ def type_name(name: str) -> str:
 
 WORDS: dict[str, Callable[[Failure], str]] = {
     "timeout": lambda failure: (
-        "Your function took too long: the time for your whole submission was used up before this call was done. "
-        "Look for a loop that never ends, or make each call quicker."
+        "No time was left for this call: the calls before took all that a submission has. Look for a loop that never "
+        "ends, or make each call quicker."
         if failure.type == "total"
         else "Your function did not finish in time and was stopped. Look for a loop that never ends."
     ),

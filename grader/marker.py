@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from grader import agreement, opening, secret
+from grader import agreement, explained, opening, secret
 from grader.assignment import Assignment
 from grader.call import Call
 from grader.collect import Checks, collect
@@ -86,7 +86,7 @@ class Marker:
         with opening.tried(self.sandbox, sources, self._probe, attempt) as work:
             marking, results = work.found
             diagnoses, flags = marking.diagnose(results)
-        results = self.reporter.explained(results, checks.checks, diagnoses, work.verdict)
+        results = explained.marked(results, checks.checks, diagnoses, work.verdict)
         report = self.reporter.graded(
             submission, sources, work.session, work.verdict, results, work.calls, diagnoses, flags
         )

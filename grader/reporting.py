@@ -12,11 +12,10 @@ import torch
 from torch import Tensor
 
 import grader
-from grader import secret, staff_flags, suspicion
+from grader import explained, secret, staff_flags, suspicion
 from grader.assignment import Assignment
 from grader.call import Call
 from grader.collected import GPU, Check, Ending
-from grader.diagnosis import crashes
 from grader.diagnosis.contract import Verdict
 from grader.entry import Entry
 from grader.expect import NoAnswer
@@ -82,26 +81,6 @@ class Reporter:
             **common,
         )
 
-    def explained(
-        self, results: list[CheckResult], checks: list[Check], diagnoses: list[DiagnosisResult], verdict: Verdict
-    ) -> list[CheckResult]:
-        """The results without the hints that guess at some other cause, where the cause is known.
-
-        A diagnosis explains the numbers, so only the checks' own hints about numbers go. Another way of calling
-        that was not translated explains everything.
-        """
-        if verdict.recognised and not verdict.translated:
-            return [msgspec.structs.replace(result, hint="") for result in results]
-        if all(crashes.known(found.misconceptions) for found in diagnoses):
-            return results
-        guesses = {check.id: check.hint for check in checks}
-        return [
-            msgspec.structs.replace(result, hint="")
-            if result.pictures and result.hint == guesses[result.id]
-            else result
-            for result in results
-        ]
-
     def graded(
         self,
         submission: Submission,
@@ -115,6 +94,7 @@ class Reporter:
     ) -> Report:
         """The report of work that was loaded (or tried to be). `flags`: what came up beside the checks."""
         results = self._spread(results)
+        words, place, diagnoses = explained.told(verdict, calls, diagnoses, self.assignment.settings.entry)
         info = submission.info()
         notes = [*info.notes, *sources.notes, *session.loaded.notes]
         info = msgspec.structs.replace(info, notes=notes, choice=sources.choice)
@@ -130,9 +110,9 @@ class Reporter:
             checks=results,
             problem=verdict.words if verdict.fatal else "",
             problem_detail="\n".join(one.detail for one in session.loaded.problems if one.detail),
-            place=verdict.place,
+            place=place,
             diagnoses=diagnoses,
-            conventions=[verdict.words] if verdict.words and not verdict.fatal else [],
+            conventions=[words] if words and not verdict.fatal else [],
             translated=verdict.translated,
             adjustments=adjustments,
             flags=[
@@ -217,9 +197,10 @@ class Reporter:
 
 
 def _opening(case: str) -> str:
-    """The case as the beginning of a sentence; a symbol such as d_k, or the n of "n = 4", keeps its letter."""
+    """The case as the beginning of a sentence; a name keeps its letter: d_k, mask=..., float64, the n of "n = 4"."""
     first, _, rest = case.partition(" ")
-    return case if "_" in first or rest.startswith("=") else case[:1].upper() + case[1:]
+    word = first.strip(",:;").replace("-", "").isalpha() and not rest.startswith("=")
+    return case[:1].upper() + case[1:] if word else case
 
 
 def _scaled(result: CheckResult, factor: float) -> CheckResult:

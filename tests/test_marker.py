@@ -11,17 +11,19 @@ import reports
 import torch
 from torch import Tensor
 
-from grader import answers, staff
+from grader import answers, explained, staff
 from grader.answers import fits
-from grader.call import Failure
-from grader.causes import reason_of
+from grader.call import Call, Failure
+from grader.causes import EXPLAINED, reason_of
 from grader.collected import Check
+from grader.diagnosis import crashes
 from grader.diagnosis.contract import Verdict
+from grader.entry import Entry
 from grader.errors import AssignmentError
 from grader.marker import Marker
 from grader.pages.render import Renderer
-from grader.reporting import Circumstances, Reporter
-from grader.results import DiagnosisResult, Report
+from grader.reporting import Circumstances
+from grader.results import CheckResult, DiagnosisResult, Report
 from grader.sandbox.fake import FakeSandbox
 from grader.submission import SourceFile, Submission
 from tests import course
@@ -231,7 +233,7 @@ def test_what_a_limit_stopped_shares_its_reason_and_a_line_tells_more() -> None:
     """Calls that a time-out left no time for belong to it; of two crashes at two lines each is its own."""
     stopped, starved = Failure("timeout", "", ""), Failure("timeout", "total", "")
     assert answers.reason(stopped) == answers.reason(starved) != ""
-    assert "never ends" in answers.explain(starved)
+    assert "a loop that never ends" in answers.explain(starved)
     assert answers.reason(Failure("memory", "", "", reports.MASK_LINE)) == ""
     assert answers.reason(Failure("exception", "KeyError", "")) == ""
 
@@ -263,29 +265,64 @@ def test_many_failing_cases_are_counted_and_a_symbol_keeps_its_letter(tmp_path: 
     assert sizes.message.endswith("Also not right: d_k = 2; d_k = 3; d_k = 4; d_k = 5 and 3 more.)")
 
 
-def test_a_hint_that_guesses_goes_where_the_cause_is_known(tmp_path: Path) -> None:
-    """The check's own hint is about some other cause; a hint of the failure itself stays, as does one about a side
-    effect, which a diagnosis of numbers does not explain."""
-    reporter = Reporter(course.make(tmp_path), "", course.CIRCUMSTANCES)
-    picture = [reports.weights_picture()]
-    results = [
-        reports.check(0, passed=False, hint="guess", pictures=picture),
-        reports.check(1, passed=False, hint="about this failure", pictures=picture),
-        reports.check(2, passed=False, hint="guess"),
-    ]
+CRASH = DiagnosisResult(misconceptions=["crash_shapes"], title="", explanation="", place=reports.MASK_LINE)
+
+
+def failures(*fields: dict[str, Any]) -> tuple[list[CheckResult], list[Check]]:
+    """Failed results with these fields, and their checks: each hints "guess", and one called "watched" is that."""
+    results = [reports.check(at, passed=False, **one) for at, one in enumerate(fields)]
     checks = [
-        Check(None, one.id, one.title, 1.0, "cpu", "visible", "guess")  # type: ignore[arg-type]
+        Check(None, one.id, one.title, 1.0, "cpu", "visible", "guess", watched=one.message == "watched")  # type: ignore[arg-type]
         for one in results
     ]
+    return results, checks
+
+
+def test_a_hint_that_guesses_goes_where_the_cause_is_known() -> None:
+    """The check's own hint is about some other cause; a hint of the failure itself stays, as does one about a side
+    effect."""
+    picture = [reports.weights_picture()]
+    results, checks = failures(
+        {"hint": "guess", "pictures": picture},
+        {"hint": "about this failure", "pictures": picture},
+        {"hint": "guess"},
+    )
 
     def hints(verdict: Verdict, *diagnoses: DiagnosisResult) -> list[str]:
-        return [one.hint for one in reporter.explained(results, checks, list(diagnoses), verdict)]
+        return [one.hint for one in explained.marked(results, checks, diagnoses, verdict)]
 
-    crash = DiagnosisResult(misconceptions=["crash_shapes"], title="", explanation="")
-    assert hints(Verdict()) == hints(Verdict(), crash) == ["guess", "about this failure", "guess"]
+    assert hints(Verdict()) == hints(Verdict(), CRASH) == ["guess", "about this failure", "guess"]
     assert hints(Verdict(), reports.MASK_LOST) == ["", "about this failure", "guess"]
     assert hints(Verdict(recognised=("swapped",))) == ["", "", ""]
     assert hints(Verdict(recognised=("swapped",), translated=True)) == ["guess", "about this failure", "guess"]
+
+
+def test_only_the_failures_that_a_diagnosis_accounts_for_are_marked_so() -> None:
+    """Numbers are; what a limit stopped and what looks at the operations is not, nor a crash with an explanation of its
+    own. Another way of calling accounts for crashes too."""
+    results, checks = failures({}, {"message": "watched"}, {"reason": "timeout"}, {"place": reports.MASK_LINE})
+
+    def which(verdict: Verdict, *diagnoses: DiagnosisResult) -> list[bool]:
+        return [one.reason == EXPLAINED for one in explained.marked(results, checks, diagnoses, verdict)]
+
+    assert which(Verdict()) == which(Verdict(), CRASH) == [False] * 4
+    assert which(Verdict(), reports.MASK_LOST) == which(Verdict(recognised=("x",))) == [True, False, False, True]
+    assert which(Verdict(), reports.MASK_LOST, CRASH) == [True, False, False, False]
+    assert which(Verdict(recognised=("x",), translated=True)) == [False] * 4
+
+
+def test_a_crash_that_the_first_calls_met_is_told_once_as_what_happens_in_the_code() -> None:
+    """A missing import is no other way of calling; what else the first calls met stays there."""
+    entry = Entry(function="double", arguments=["x"], returns=["y"])
+    failure = Failure("exception", "NameError", "name 'math' is not defined", reports.MASK_LINE)
+    calls = [Call((), failure=failure)]
+    crash = crashes.explain(failure, entry)
+    assert crash is not None
+    verdict = Verdict(f"The argument x is missing. {crash.title} at line 13. ...", reports.MASK_LINE)
+    for diagnoses in ([], [crash]):
+        assert explained.told(verdict, calls, diagnoses, entry) == ("The argument x is missing.", None, [crash])
+    other = Verdict("The argument x is missing.", reports.MASK_LINE)
+    assert explained.told(other, calls, [], entry) == (other.words, other.place, [])
 
 
 BANK = """

@@ -12,11 +12,12 @@ import pytest
 import reports
 from markdown_it import MarkdownIt
 
+from grader.causes import EXPLAINED
 from grader.errors import AssignmentError
 from grader.pages.render import Renderer
 from grader.pages.summary import Audience
 from grader.pages.words import BUILT_IN, load_words
-from grader.results import Picture, Report
+from grader.results import CheckResult, Picture, Report
 
 RENDERER = Renderer()
 SECRET = "do not show this"
@@ -156,18 +157,70 @@ def test_no_page_of_a_student_has_script_or_loads_anything() -> None:
         assert "@import" not in page
 
 
-def test_hostile_text_stays_text() -> None:
-    """Markup, links, templates and control characters in names, code, messages and output are shown, not obeyed."""
-    page = RENDERER.html(reports.hostile(), audience="staff")
+FOLD = re.compile(r"</?details>(<summary>[\w ,]*(: 0 / \d+|\(\d+ points\))</summary>)?\n")
+
+
+@pytest.mark.parametrize("reason", ["", EXPLAINED, "timeout"])
+def test_hostile_text_stays_text(reason: str) -> None:
+    """Markup, links, templates and control characters in names, code, messages and output are shown, not obeyed; the
+    folds of the Markdown hold our own words only."""
+    hostile = msgspec.structs.replace(reports.hostile(), checks=marked(reports.hostile().checks, reason))
+    page = RENDERER.html(hostile, audience="staff")
     seen = Page(page)
     assert '<script>alert("x")</script>' in seen.text
     assert "{{ 7*7 }}" in seen.text
     assert not re.search("[\x00\x1b\u202e]", page)
-    markdown = RENDERER.markdown(reports.hostile(), audience="staff")
+    markdown = RENDERER.markdown(hostile, audience="staff")
     tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(markdown)
     kinds = {token.type for token in tokens} | {child.type for token in tokens for child in token.children or []}
-    assert not kinds & {"link_open", "image", "html_inline", "html_block", "table_open", "code_block"}
+    assert not kinds & {"link_open", "image", "html_inline", "table_open", "code_block"}
+    assert all(FOLD.fullmatch(token.content) for token in tokens if token.type == "html_block")
     assert not [line for line in markdown.splitlines() if line.startswith("::")]
+
+
+def marked(checks: list[CheckResult], reason: str) -> list[CheckResult]:
+    """The checks, those that failed with this reason."""
+    return [msgspec.structs.replace(one, reason=reason) if one.status == "failed" else one for one in checks]
+
+
+def test_what_a_diagnosis_accounts_for_is_one_card_with_the_others_folded() -> None:
+    """The reader sees the diagnosis and one failed check; the others open on demand, with their points and pictures."""
+    told = msgspec.structs.replace(reports.wrong(), checks=marked(reports.wrong().checks, EXPLAINED))
+    page, markdown = RENDERER.html(told, audience="student"), RENDERER.markdown(told, audience="student")
+    lost = sum(one.max_score for one in told.checks if one.status == "failed") - told.checks[4].max_score
+    for text in (page, markdown):
+        shown, fold, rest = text.partition(f"5 more checks failed, most likely for the same reason ({lost:g} points)")
+        assert fold
+        assert (shown.count("0.7608"), rest.count("0.6524")) == (1, 1)
+        assert ("1.64" in shown, "1.64" in rest) == (False, True)
+        assert f"0 / {told.checks[14].max_score:g}" in rest
+    assert page.count('<article class="card check') == 1
+    assert page.count('<figure class="picture">') == 3
+
+
+def test_a_failure_of_another_kind_stays_apart_from_the_diagnosis() -> None:
+    """Only what the cause is known to account for goes into its fold."""
+    checks = marked(reports.wrong().checks, EXPLAINED)
+    checks[14] = msgspec.structs.replace(checks[14], reason="")
+    page = RENDERER.html(msgspec.structs.replace(reports.wrong(), checks=checks), audience="student")
+    assert "4 more checks failed" in page
+    assert page.count('<article class="card check') == 2
+
+
+def test_the_same_check_on_another_device_is_folded_in_both_formats() -> None:
+    """Its own numbers are there for who wants them."""
+    page, markdown = (made(reports.wrong(), audience="student") for made in (RENDERER.html, RENDERER.markdown))
+    assert page.index('<details class="twin"') < page.index("0.6524")
+    assert markdown.index("<details><summary>The same check on an emulated GPU: 0 / ") < markdown.index("0.6524")
+
+
+def test_a_line_of_code_is_drawn_once_beside_the_whole_code() -> None:
+    """With the diagnosis; the failed checks name it."""
+    stopped = msgspec.structs.replace(reports.MASK_LOST, place=reports.MASK_LINE)
+    checks = [reports.check(at, passed=False, message="it stopped", place=reports.MASK_LINE) for at in range(5)]
+    page = RENDERER.html(reports.report(checks, diagnoses=[stopped]), audience="student")
+    assert page.count('<figure class="code">') == 2
+    assert page.count("attention.py, line 13") == 3  # at the top, above the line, and where the checks are
 
 
 def test_checks_with_one_reason_are_explained_once() -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 
-from grader.causes import reason_of, shared_hint
+import msgspec
+
+from grader.causes import EXPLAINED, reason_of, shared_hint
 from grader.pages.excerpt import Block, Code
 from grader.pages.heatmap import Figure, figure
 from grader.pages.summary import Audience, number
@@ -60,6 +62,10 @@ class Reason:
     figures: list[Figure]
     twins: list[Reason] = field(default_factory=list)
     """The same check on another device, where something else came out."""
+    more: list[Reason] = field(default_factory=list)
+    """The other checks that the same cause accounts for."""
+    more_fold: str = ""
+    """What opens them, and what they cost."""
 
 
 @dataclass(frozen=True)
@@ -112,21 +118,28 @@ def check_view(check: CheckResult, anchor: str, words: Words, audience: Audience
 
 
 class Explainer:
-    """Groups checks by their reason. Draws at most MOST_PICTURES pictures over all calls."""
+    """Groups checks by their reason. Over all calls it draws MOST_PICTURES pictures at most, a line of code once."""
 
     def __init__(self, views: dict[str, CheckView], code: Code, words: Words) -> None:
         self._views = views
         self._code = code
         self._words = words
         self._pictures = MOST_PICTURES
+        self._seen: set[Hashable] = set()
 
     def reasons(self, checks: Sequence[CheckResult]) -> list[Reason]:
-        """Checks with the same words and no pictures of their own together, and a check's twin with it."""
+        """Checks with the same words and no pictures of their own together, and a check's twin with it.
+
+        Of those that the diagnosis accounts for, the first stands for all; the others come with it, each with its own.
+        """
         groups: dict[Hashable, list[CheckResult]] = {}
         for check in checks:
             groups.setdefault(reason_of(check), []).append(check)
         reasons: dict[str, Reason] = {}
-        for group in groups.values():
+        for cause, group in groups.items():
+            if cause == EXPLAINED:
+                reasons[EXPLAINED] = self._accounted(group)
+                continue
             reason = self._reason(group)
             base = group[0].id.partition("[")[0]
             first = reasons.get(base)
@@ -136,28 +149,48 @@ class Explainer:
                 reasons[group[0].id if len(group) == 1 else f"{base} and others"] = reason
         return list(reasons.values())
 
-    def _reason(self, group: list[CheckResult]) -> Reason:
+    def _accounted(self, group: Sequence[CheckResult]) -> Reason:
+        first, *others = group
+        reason = self._reason([first])
+        if not others:
+            return reason
+        # told apart by what came out: such as two lines at which they stopped
+        more = self.reasons([msgspec.structs.replace(check, reason="") for check in others])
+        return replace(reason, more=more, more_fold=count_words(self._words, "more", len(others), points=_lost(others)))
+
+    def _reason(self, group: Sequence[CheckResult]) -> Reason:
         first = group[0]
         pictures = first.pictures[: self._pictures]
         self._pictures -= len(pictures)
         error = first.status == "error"
         return Reason(
             checks=[self._view(check, first) for check in group],
-            fold=self._words["same_reason"].format(count=len(group)) if len(group) > FEW else "",
+            fold=self._words["same_reason"].format(count=len(group), points=_lost(group)) if len(group) > FEW else "",
             status=first.status,
             message=self._words["error_words"] if error else clean(first.message, LIMIT),
             hint="" if error else clean(shared_hint(group), LIMIT),
             place=place_words(first.place, self._words),
-            excerpt=self._code.around(first.place),
+            excerpt=self.excerpt(first.place),
             figures=[figure(picture, self._words) for picture in pictures],
         )
+
+    def excerpt(self, place: Place | None) -> Block | None:
+        """The line with its neighbours, where it was not drawn before."""
+        if place is None or (spot := (place.file, place.cell, place.line)) in self._seen:
+            return None
+        self._seen.add(spot)
+        return self._code.around(place)
 
     def _view(self, check: CheckResult, first: CheckResult) -> CheckView:
         view = self._views[check.id]
         return view if check.message == first.message else replace(view, said=clean(check.message, LIMIT))
 
 
-def diagnosis_view(found: DiagnosisResult, code: Code, words: Words, audience: Audience) -> DiagnosisView:
+def _lost(checks: Sequence[CheckResult]) -> str:
+    return number(sum(check.max_score - check.score for check in checks))
+
+
+def diagnosis_view(found: DiagnosisResult, excerpt: Block | None, words: Words, audience: Audience) -> DiagnosisView:
     """One diagnosis; the ids and the evidence are for staff."""
     staff = audience == "staff"
     names = ", ".join(found.misconceptions)
@@ -171,7 +204,7 @@ def diagnosis_view(found: DiagnosisResult, code: Code, words: Words, audience: A
         hint=clean(found.hint, LIMIT),
         section=words["read_again"].format(section=clean(found.section, 300)) if found.section else "",
         place=place_words(found.place, words),
-        excerpt=code.around(found.place),
+        excerpt=excerpt,
         misconceptions=words["misconceptions"].format(names=names) if staff and names else "",
         evidence=words["evidence"].format(evidence=clean(found.evidence, LIMIT)) if staff and found.evidence else "",
         alternatives=words["diagnosis_alternatives"].format(names=others) if staff and others else "",

@@ -127,6 +127,7 @@ def view(report: Report, words: Words, *, audience: Audience, phase: Phase) -> R
     shown = [check for check in report.checks if is_shown(check, audience, phase)]
     numbers = {check.id: at for at, check in enumerate(report.checks, 1)}
     views = {check.id: check_view(check, f"check-{numbers[check.id]}", words, audience) for check in shown}
+
     explainer = Explainer(views, code, words)
 
     def having(*statuses: str) -> list[CheckResult]:
@@ -143,13 +144,17 @@ def view(report: Report, words: Words, *, audience: Audience, phase: Phase) -> R
     blocks, cut = code.whole(places)
     marked = sum(line.marked for block in blocks for line in block.lines)
     top = _top(report, shown, words, audience, phase)
+    # In the order of the page, because code is drawn where it comes first.
+    about_place = top.fix_place == place_words(report.place, words)
+    problem_excerpt = explainer.excerpt(report.place) if about_place else None
+    drawn = [diagnosis_view(found, explainer.excerpt(found.place), words, audience) for found in diagnoses]
     conventions = [clean(text, LIMIT) for text in report.conventions]
     return ReportView(
         title=clean(report.title, 200),
         top=top,
         problem=clean(report.problem, LIMIT),
-        problem_excerpt=code.around(report.place),
-        diagnoses=[diagnosis_view(found, code, words, audience) for found in diagnoses],
+        problem_excerpt=problem_excerpt,
+        diagnoses=drawn,
         failed=[] if report.problem else explainer.reasons(failed),
         blocked=[views[check.id] for check in blocked],
         blocked_fold=count_words(words, "blocked_fold", len(blocked)),
