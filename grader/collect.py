@@ -14,6 +14,7 @@ from grader.collected import CPU, GPU, Check, Ending, collected, parameters, tak
 from grader.errors import AssignmentError
 from grader.expect import CheckFailure
 from grader.student import Student
+from grader.unimportable import why
 
 
 class Checks:
@@ -57,9 +58,13 @@ class Checks:
     def pytest_configure(self, config: pytest.Config) -> None:
         config.addinivalue_line("markers", "points(worth, ...): how much a check is worth; see grader.checks")
 
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        if report.failed:
-            self.broken.append(str(report.longrepr))
+    def pytest_exception_interact(
+        self, node: pytest.Item | pytest.Collector, call: pytest.CallInfo[Any], report: pytest.CollectReport
+    ) -> None:
+        if isinstance(node, pytest.Collector) and call.excinfo is not None:
+            error = call.excinfo.value
+            # pytest wraps what an import raises in ten lines of its own; its words about a test have no cause
+            self.broken.append(why(error.__cause__ or error, node.path))
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         try:
@@ -183,6 +188,6 @@ def collect(path: Path, checks: Checks) -> None:
     if checks.stopped is not None:
         raise checks.stopped
     if checks.broken:
-        raise AssignmentError(f"{path} could not be collected:\n{checks.broken[0]}")
+        raise AssignmentError(f"{path} could not be collected. {checks.broken[0]}")
     if not checks.checks:
         raise AssignmentError(f"{path} holds no checks. Write a function test_... with @points above it.")

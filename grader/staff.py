@@ -17,6 +17,7 @@ from grader.diagnosis.whatif import Bounds
 from grader.errors import AssignmentError, UsageError
 from grader.kept import kept
 from grader.misconception import Bank, Convention, doubled
+from grader.unimportable import why
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def _module(assignment: Assignment, name: str) -> ModuleType | None:
     except AssignmentError as error:
         raise AssignmentError(f"{path}: {error}") from error
     except (Exception, SystemExit) as error:
-        raise AssignmentError(f"{path} can't be imported: {type(error).__name__}: {error}.") from error
+        raise AssignmentError(f"{path} can't be imported. {why(error, path)}") from error
 
 
 def _attribute(module: ModuleType | None, name: str, fits: Callable[[Any], bool], what: str) -> Any:

@@ -138,7 +138,12 @@ def test_a_name_that_the_staff_half_does_not_have_is_refused(
 @pytest.mark.parametrize(
     ("module", "text", "words"),
     [
-        ("misconceptions", "raise SystemExit(4)", "misconceptions.py can't be imported: SystemExit: 4"),
+        ("misconceptions", "raise SystemExit(4)", "misconceptions.py, line 1: SystemExit: 4\n    raise SystemExit(4)"),
+        (
+            "misconceptions",
+            "x = 1\nBANK = (",
+            "misconceptions.py, line 2: SyntaxError: '(' was never closed\n    BANK = (",
+        ),
         ("misconceptions", "BANK = 3", "misconceptions.py: BANK should be a Bank, and is '3'"),
         ("bounds", "bounds = None", "bounds.py: bounds should be a function, and is 'None'"),
         ("conventions", "CONVENTIONS = ['x']", "conventions.py: CONVENTIONS should be a list of Conventions"),
