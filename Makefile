@@ -58,7 +58,7 @@ lint: $(DEV) ## ruff and mypy --strict
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: $(DEV) ## the tests that everybody runs: no network, no GPU; under a minute
+test: $(DEV) ## the tests that everybody runs: no network, no GPU; about a minute
 	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 
 test-all: $(DEV) ## and the slow ones: browser, hostile, long fuzz; many minutes
@@ -68,4 +68,4 @@ clean: ## remove .venv, caches and runs
 	rm -rf $(VENV) runs build *.egg-info .pytest_cache .mypy_cache .ruff_cache
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -157,7 +157,9 @@ def audit(root: Path, /, assignment: str, jobs: int | None, html: Path | None) -
     from grader.auditing.audit import audit as examine
     from grader.run_directory import write
 
-    findings = examine(load(assignment, root), jobs=jobs)
+    loaded = load(assignment, root)
+    audit_report.announce(loaded, Console(stderr=True))
+    findings = examine(loaded, jobs=jobs)
     audit_report.show(findings, Console())
     if html is not None:
         write(html, audit_report.page(findings))

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from grader.assignment import Assignment
 from grader.auditing.audit import LISTED, Audit, Margin
 from grader.auditing.candidates import Kind
 from grader.auditing.trials import Outcome
@@ -30,6 +31,12 @@ GROUPS: tuple[tuple[Kind, str], ...] = (
 CAUGHT, MEANT, PASSED = "●", "○", "·"
 WIDEST = 50
 """Columns for a candidate's name in a terminal."""
+
+
+def announce(assignment: Assignment, console: Console) -> None:
+    """Say what begins, and that it takes its time: nothing else is printed until all is marked."""
+    words = f"Marking many right and wrong answers to {assignment.settings.title!r}. It can take some minutes."
+    console.print(Text(words), soft_wrap=True)
 
 
 def show(audit: Audit, console: Console) -> None:
@@ -62,7 +69,7 @@ def summary(audit: Audit) -> list[str]:
         "reference; each but the caught pairs on two seeds.",
         f"Full marks for {len(survivors)} that were meant to be wrong: {len(survivors) - unlisted} are listed as right "
         f"after all, {unlisted} not explained.",
-        f"Checks that catch nothing which no other check catches: {', '.join(idle) or 'none'}.",
+        f"Checks that could go, because the others catch all that they catch: {', '.join(idle) or 'none'}.",
     ]
     lines += [
         f"  {outcome.name}: {audit.listed[outcome.name]} ({outcome.likeness})"
