@@ -3,7 +3,8 @@
     python -m bench.diagnosis [PAIRS] [TRIPLES]
 
 Every single idea through the hidden checks themselves; pairs and triples, drawn at random, on the inputs of those
-checks; then code from outside the bank: mutants of the reference, and mistakes written by hand in other styles.
+checks; then code from outside the bank: mutants of the reference, and mistakes written by hand in other styles and
+in many harmless spellings.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from bench.answered import answered, equal, exact, reproduces, settings
 from bench.composites import COMPOSITES
 from bench.measure import ROOT, say
 from bench.mutants import mutants
+from bench.spellings import IDEAS, SPELLINGS, spelled
 from grader import assignment, staff
 from grader.call import Call
 from grader.collect import Checks, collect
@@ -259,6 +261,24 @@ def _by_hand(bench: Bench) -> None:
         print(f"      {line}")
 
 
+def _spelt(bench: Bench) -> bool:
+    """The commonest mistakes, each in many harmless spellings of all the rest."""
+    tally, cases = Tally(), list(itertools.product(SPELLINGS, IDEAS))
+    functions = [spelled(spelling, idea) for spelling, idea in cases]
+    for (spelling, idea), function, calls in zip(cases, functions, bench.recorded(functions), strict=True):
+        found, cost = bench.diagnosed(calls, function)
+        tally.cost.append(cost)
+        named = bool(found) and found[0].misconceptions == [idea]
+        alone = named and not found[0].alternatives
+        tally.exact += alone
+        tally.among += named and not alone
+        tally.silent += not found
+        tally.other += bool(found) and not named
+        if not alone:
+            tally.worst.append(f"{spelling}, {idea}: {found[0].misconceptions if found else 'nothing'}")
+    return _print(f"{len(IDEAS)} mistakes in {len(SPELLINGS)} harmless spellings", tally, 1.0, counts=False)
+
+
 def main(pairs: int = 400, triples: int = 120) -> bool:
     """Print the figures; whether all goals are met."""
     torch.set_num_threads(1)
@@ -286,6 +306,7 @@ def main(pairs: int = 400, triples: int = 120) -> bool:
         print(f"      {spent:.0f} ms: {line}")
     say("    most for one that passes everything", f"{max(passing):.2f} ms", "goal: nothing")
     _by_hand(bench)
+    met.append(_spelt(bench))
     met.append(_outside(bench))
     say("all goals of the diagnosis are", "met" if all(met) else "NOT MET")
     return all(met)

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from bench.answered import answered
 from bench.composites import COMPOSITES
+from bench.spellings import spelled
 from grader import assignment, staff
 from grader.call import Call, Failure, Layout
 from grader.diagnosis import node
@@ -190,7 +191,43 @@ def test_a_lone_tensor_is_compared_with_the_first_value() -> None:
     assert one(diagnose(calls, BANK, STAFF.bounds)).misconceptions == ["not_scaled"]
 
 
+SPELT = (
+    "root of a tensor",
+    "item of a root",
+    "times the inverse root",
+    "softmax in float32",
+    "exp over sum, epsilon",
+    "added",
+    "root of a tensor, -1e9",
+)
+
+
+@pytest.mark.parametrize("idea", ["mask_ignored", "filled_with_zero", "softmax_over_queries"])
+@pytest.mark.parametrize("spelling", SPELT)
+def test_a_harmless_spelling_does_not_hide_a_mistake(spelling: str, idea: str) -> None:
+    """A root in float32 is off by 1e-8 where the inputs are float64, and passes: what is wrong beside it is named."""
+    function = spelled(spelling, idea)
+
+    def ask(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+        return called_once(function, args, kwargs)
+
+    found = one(diagnose(called(function), BANK, STAFF.bounds, ask=ask))
+    assert (found.misconceptions, found.alternatives) == ([idea], [])
+
+
+def test_computing_in_float32_is_still_told_from_a_harmless_spelling() -> None:
+    """Beside another mistake, float32 throughout is named as well where it gives every number exactly."""
+    names = ("mask_ignored", "computed_in_float32")
+    assert set(one(diagnose(held(*names), BANK, STAFF.bounds, ask=asking(*names))).misconceptions) == set(names)
+
+
 # --- where nothing is said ---
+
+
+@pytest.mark.parametrize("spelling", SPELT)
+def test_nothing_is_said_about_a_harmless_spelling_alone(spelling: str) -> None:
+    """Roundings to float32 are nobody's idea."""
+    assert diagnose(called(spelled(spelling)), BANK, STAFF.bounds) == []
 
 
 @pytest.mark.parametrize("style", [{}, {"low": -1e9}, {"empty": "zero"}], ids=["plain", "large fill", "no NaN"])

@@ -12,6 +12,7 @@ from grader.call import Call
 from grader.diagnosis.lasting import catalogue_of, questions_of, quiet_of
 from grader.diagnosis.part import YES, Part
 from grader.diagnosis.parts import Failed, parts_of
+from grader.diagnosis.returned import SINGLE
 from grader.diagnosis.search import Search
 from grader.diagnosis.whatif import Bounds, WhatIf
 from grader.diagnosis.wording import written
@@ -40,7 +41,9 @@ class Inquiry:
         self.catalogue = catalogue_of(bank)
         self.records = [WhatIf(self.catalogue, call, bounds) for call in calls if _usable(call, bank)]
         self.records = sorted((record for record in self.records if record.known), key=_order)
-        self.parts: dict[WhatIf, tuple[Part, ...]] = {}
+        self.parts: dict[tuple[WhatIf, bool], tuple[Part, ...]] = {}
+        self.rough = False
+        """Whether roundings to float32 are overlooked: see `Returned`."""
         self.search = Search(self.catalogue, lambda: quiet_of(bank))
         self.questions = list(questions_of(bank)) if ask else []
         self.left = QUESTIONS
@@ -49,9 +52,20 @@ class Inquiry:
         """Whether failures are explained by themselves, so that they say nothing for a set."""
 
     def result(self, records: list[WhatIf]) -> DiagnosisResult | None:
-        """The smallest sets that fit all these calls, as a result; None when none does."""
+        """The smallest sets that fit all these calls, as a result; None when none does.
+
+        Where none does, but some came so near that a constant in float32 may lie between, they are tried for that.
+        """
         if not records or not self._open(records):
             return None
+        self.rough = False
+        found = self._smallest(records)
+        if found is None and any(part.blurred for parts in self.parts.values() for part in parts):
+            self.rough = True
+            found = self._smallest(records)
+        return found
+
+    def _smallest(self, records: list[WhatIf]) -> DiagnosisResult | None:
         for size in THOROUGH:
             if size > 1 and all(record.call.failure is not None for record in self._all(records)):
                 return None  # no number to go by: two ideas would be a guess
@@ -61,7 +75,7 @@ class Inquiry:
                 if sets and not remain:  # the further calls tell against all of them
                     remain = self._fitting(self._all(records), size, thorough)
                 if remain:
-                    sets, calls = self._groups(remain), self._all(records)
+                    sets, calls = self._distinct(self._groups(remain)), self._all(records)
                     parts = [part for record in calls for part in self._parts(record)]
                     return written(self.catalogue, sets, parts, len(calls), len(self.records))
         return None
@@ -74,6 +88,8 @@ class Inquiry:
     def _fitting(self, records: Sequence[WhatIf], size: int, thorough: bool) -> list[int]:
         parts = [part for record in records for part in self._parts(record)]
         fitting = self.search.fitting(parts, size, thorough=thorough)
+        if self.rough and not all(self.catalogue.size(chosen) for chosen in fitting):
+            return []  # what is right but for roundings needs no explanation
         return [chosen for chosen in fitting if self.catalogue.size(chosen) and self._convincing(chosen, parts)]
 
     def _open(self, records: Sequence[WhatIf]) -> bool:
@@ -109,9 +125,10 @@ class Inquiry:
         return sets
 
     def _parts(self, record: WhatIf) -> tuple[Part, ...]:
-        if record not in self.parts:
-            self.parts[record] = parts_of(record)
-        return self.parts[record]
+        key = record, self.rough
+        if key not in self.parts:
+            self.parts[key] = parts_of(record, rough=self.rough)
+        return self.parts[key]
 
     def _groups(self, sets: list[int]) -> list[int]:
         """The first of the smallest sets for each group of ideas (sets that differ by a style are one group).
@@ -125,6 +142,20 @@ class Inquiry:
             if weight[chosen] == min(weight.values()):
                 groups.setdefault(frozenset(idea.id for idea in self.catalogue.ideas_of(chosen)), chosen)
         return list(groups.values())
+
+    def _distinct(self, sets: list[int]) -> list[int]:
+        """The sets without those that differ from a likelier one by roundings that are overlooked."""
+        if not self.rough:
+            return sets
+        kept: list[int] = []
+        for chosen in sorted(sets, key=self.catalogue.rank):
+            if not any(self._same(chosen, other) for other in kept):
+                kept.append(chosen)
+        return kept
+
+    def _same(self, one: int, other: int) -> bool:
+        """Whether no question at all can tell the two sets apart."""
+        return all(question.alike(one, other, SINGLE) for question in questions_of(self.bank))
 
     def _convincing(self, chosen: int, parts: Sequence[Part]) -> bool:
         """Whether enough speaks for the set: more than that calls failed or gave NaN, as they do in many a mistake.
@@ -141,11 +172,11 @@ class Inquiry:
         """The further call on which the sets differ most, None when there is none or nothing to tell apart."""
         if len(sets) < 2 or not self.left:
             return None
-        best, most = None, 1
+        best, most, least = None, 1, SINGLE if self.rough else 0.0
         for record in self.questions:
             different: list[int] = []
             for chosen in sets:
-                if not any(record.alike(chosen, other) for other in different):
+                if not any(record.alike(chosen, other, least) for other in different):
                     different.append(chosen)
             if len(different) > most:
                 best, most = record, len(different)

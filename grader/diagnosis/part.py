@@ -21,6 +21,8 @@ class Part(ABC):
 
     tabled = False
     """Whether it is a question's, so that what many sets answer can be kept."""
+    blurred = False
+    """Whether a set fitted but for roundings to float32."""
     upstream = -1
     """The items that can reach it."""
 

@@ -11,18 +11,18 @@ from grader.call import Failure
 from grader.diagnosis import crashes
 from grader.diagnosis.node import same
 from grader.diagnosis.part import NO, YES, Part
-from grader.diagnosis.returned import Returned
+from grader.diagnosis.returned import SINGLE, Returned
 from grader.diagnosis.whatif import WhatIf
 from grader.misconception import AFTER, ANSWER_DEVICE
 
 
-def parts_of(whatif: WhatIf) -> tuple[Part, ...]:
-    """What there is to compare, starting with what the fewest ideas can touch."""
+def parts_of(whatif: WhatIf, *, rough: bool = False) -> tuple[Part, ...]:
+    """What there is to compare, starting with what the fewest ideas can touch. `rough`: see `Returned`."""
     plans, call = whatif.catalogue.plans, whatif.call
     if call.failure is not None:
         return (Failed(whatif, call.failure),)
     names = sorted(whatif.seen, key=lambda name: plans[name].upstream.bit_count())
-    parts: list[Part] = [Returned(whatif, name, whatif.seen[name]) for name in names]
+    parts: list[Part] = [Returned(whatif, name, whatif.seen[name], rough) for name in names]
     if ANSWER_DEVICE in plans and call.layouts:
         parts.append(Placed(whatif, "cpu" if all(layout.device == "cpu" for layout in call.layouts) else "gpu"))
     sent = [id(tensor) for tensor in call.inputs]
@@ -31,7 +31,7 @@ def parts_of(whatif: WhatIf) -> tuple[Part, ...]:
         left = {name: after.get(id(value)) for name, value in whatif.arguments.items() if name + AFTER in plans}
         parts.append(LeftBehind(whatif, {name: value for name, value in left.items() if value is not None}))
     if call.gradients is not None:
-        parts.append(Gradients(whatif, call.gradients))
+        parts.append(Gradients(whatif, call.gradients, rough))
     return tuple(parts)
 
 
@@ -102,9 +102,10 @@ class Gradients(Part):
 
     dear = True
 
-    def __init__(self, whatif: WhatIf, seen: tuple[Tensor | None, ...]) -> None:
+    def __init__(self, whatif: WhatIf, seen: tuple[Tensor | None, ...], rough: bool) -> None:
         super().__init__(whatif)
         self.seen = seen
+        self.least = SINGLE if rough else 0.0
         catalogue = whatif.catalogue
         above = [catalogue.plans[name].upstream for name in catalogue.bank.returns]
         self.upstream = functools.reduce(int.__or__, above)
@@ -113,22 +114,22 @@ class Gradients(Part):
         got = self.whatif.gradients(chosen)
         if isinstance(got, Exception) or len(got) != len(self.seen):
             return NO
-        same = all(_close(mine, theirs) for mine, theirs in zip(got, self.seen, strict=True))
+        same = all(_close(mine, theirs, self.least) for mine, theirs in zip(got, self.seen, strict=True))
         return YES if same else NO
 
     def telling(self, chosen: int, single: bool) -> bool:
         return single or any(gradient is None or bool(gradient.isfinite().any()) for gradient in self.seen)
 
 
-def _close(mine: Tensor | None, theirs: Tensor | None) -> bool:
-    """Equal up to a few thousand roundings of the largest; None only like None or zeros."""
+def _close(mine: Tensor | None, theirs: Tensor | None, least: float) -> bool:
+    """Equal up to a few thousand roundings, each `least` at least, of the largest; None only like None or zeros."""
     if mine is None or theirs is None:
         other = theirs if mine is None else mine
         return other is None or not bool(other.any())
     if mine.shape != theirs.shape:
         return False
     scale = float(mine.nan_to_num().abs().max()) if mine.numel() else 0.0
-    room = 4096 * torch.finfo(theirs.dtype).eps
+    room = 4096 * max(torch.finfo(theirs.dtype).eps, least)
     return torch.allclose(mine.to(theirs.dtype), theirs, room, room * scale, equal_nan=True)
 
 

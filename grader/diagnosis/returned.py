@@ -23,18 +23,29 @@ TABLES = 20
 """Tables that are kept for one question, each of some thousand answers."""
 GROWTH = 256.0
 """An idea may enlarge rounding errors beyond the reference's bounds by at most this factor."""
+SINGLE = 2.0**-24
+"""Rounding to float32. A constant made as a tensor of PyTorch's usual dtype, such as torch.tensor(2.0).sqrt(), is off
+by that in a call in float64, and the results with it."""
+BLURRED = 1e-5
+"""Relative and absolute: further apart than that, roundings to float32 do not bring two numbers."""
 
 
 class Returned(Part):
-    """One returned tensor."""
+    """One returned tensor. `rough`: a number in float64 may be off by a few roundings to float32."""
 
-    def __init__(self, whatif: WhatIf, name: str, seen: Tensor) -> None:
+    def __init__(self, whatif: WhatIf, name: str, seen: Tensor, rough: bool = False) -> None:
         super().__init__(whatif)
         self.name, self.seen = name, seen
         self.upstream = whatif.catalogue.plans[name].upstream
         self.tabled = whatif.tables is not None
         self.array = _array(seen)
-        self.eps = torch.finfo(seen.dtype).eps if seen.is_floating_point() else 0.0
+        eps = torch.finfo(seen.dtype).eps if seen.is_floating_point() else 0.0
+        self.fine = 0.0 < eps < SINGLE
+        self.rough = rough and self.fine
+        self.eps = SINGLE if self.rough else eps
+        self.far = BLURRED if self.rough else COARSE * eps
+        self.blurred = False
+        """Whether a set gave these numbers but for roundings to float32."""
         self._known: dict[Node, int] = {}
         self._index: int | None = None
 
@@ -49,6 +60,8 @@ class Returned(Part):
             if self._index is None and self.whatif.sharing:
                 self._index = _telling(self.array, self.whatif.node(self.name, 0).value)
             found = self._known[node] = NO if node.error is not None else self._compared(node.value, chosen)
+            if found == NO and self.fine and not self.blurred:
+                self.blurred = self._near(node.value)
         return found
 
     def touched(self, chosen: int, more: int) -> bool:
@@ -69,7 +82,7 @@ class Returned(Part):
             if len(tables) >= TABLES:
                 tables.clear()
             tables[name] = table
-        return table.near(self.array, COARSE * self.eps, HUGE)
+        return table.near(self.array, self.far, HUGE)
 
     def gap(self, chosen: int) -> float:
         """The largest difference of finite numbers between the student's value and the set's."""
@@ -86,7 +99,7 @@ class Returned(Part):
         if self._index is not None:
             ours, seen = mine.item(self._index), theirs.item(self._index)
             gap = abs(ours - seen)
-            if gap > COARSE * self.eps * (abs(ours) + 1.0) and abs(ours) < HUGE and abs(seen) < HUGE:
+            if gap > self.far * (abs(ours) + 1.0) and abs(ours) < HUGE and abs(seen) < HUGE:
                 return NO
         if torch.equal(value, self.seen):
             return YES
@@ -97,11 +110,13 @@ class Returned(Part):
         plain = np.abs(mine) < HUGE  # false for NaN
         if not (plain & ~off).any():
             return NO
-        if (~(gap <= COARSE * self.eps * (size + 1.0)))[off & plain].any():
+        if (~(gap <= self.far * (size + 1.0)))[off & plain].any():
             return NO
         limits = self.whatif.limits(self.name)
         limits = limits if limits.shape == mine.shape else np.max(limits, initial=0.0)
         limit = 2 * limits + np.where(plain, TIGHT, LOOSE) * self.eps * size
+        if self.rough:  # what cancels leaves roundings of larger numbers
+            limit = limit + TIGHT / 4 * SINGLE * float(np.max(size[plain], initial=0.0))
         off &= ~(gap <= limit)
         if not off.any():
             return YES
@@ -115,6 +130,19 @@ class Returned(Part):
         if (off & plain).any():
             return NO
         return ODD if off.any() else YES
+
+    def _near(self, value: Any) -> bool:
+        """Whether the numbers that are neither huge nor NaN may differ by roundings to float32."""
+        if not isinstance(value, Tensor) or value.shape != self.seen.shape or value.dtype != self.seen.dtype:
+            return False
+        mine = _array(value)
+        if self._index is not None:
+            ours, seen = mine.item(self._index), self.array.item(self._index)
+            if abs(ours - seen) > BLURRED * (abs(ours) + 1.0) and abs(ours) < HUGE:
+                return False
+        plain = np.abs(mine) < HUGE
+        gap = np.abs(mine - self.array)[plain]
+        return bool(gap.size) and bool((gap <= BLURRED * (np.abs(mine[plain]) + 1.0)).all())
 
 
 def _array(value: Tensor) -> np.ndarray[Any, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from grader.diagnosis.catalogue import Catalogue, Item
@@ -14,7 +15,7 @@ LOOKED_UP, COMPARED = 2_600, 1_000
 """Sets that are tried in one layer where a table has their answers, and in any other layer: numbers and not a time, so
 that the same submission is always diagnosed the same."""
 STYLES = 2
-"""Styles of one set that are followed: most give the same numbers."""
+"""Styles of one kind, which set the same knobs, that are followed for one set: most give the same numbers."""
 WIDTH = 40
 """Sets that are followed from one part to the next."""
 
@@ -169,9 +170,14 @@ class Search:
         """The set with a style that makes it fit, if it fits but for odd places."""
         if any(other.fits(chosen) == NO for other in (part, *earlier)):
             return
-        styled = (chosen | style.bit for style in self.catalogue.styles if self.catalogue.fits(chosen, style))
-        fitting = (both for both in styled if all(other.fits(both) == YES for other in (part, *earlier)))
-        yield from itertools.islice(fitting, STYLES)
+        followed: Counter[frozenset[str]] = Counter()
+        for style in self.catalogue.styles:
+            kind, both = frozenset(style.knobs), chosen | style.bit
+            if followed[kind] == STYLES or not self.catalogue.fits(chosen, style):
+                continue
+            if all(other.fits(both) == YES for other in (part, *earlier)):
+                followed[kind] += 1
+                yield both
 
 
 def _first_of_each(parts: Sequence[Part]) -> list[Returned]:

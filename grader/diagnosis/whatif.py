@@ -53,8 +53,8 @@ class WhatIf(Values):
         failed = [node for node in nodes if node.error is not None]
         return min(failed, key=lambda node: node.slot).error if failed else None
 
-    def alike(self, one: int, other: int) -> bool:
-        """Whether this call can't tell the two sets apart."""
+    def alike(self, one: int, other: int, least: float = 0.0) -> bool:
+        """Whether this call can't tell the two sets apart, where a rounding is `least` at least."""
         self.share()
         errors = self.error(one), self.error(other)
         if any(errors):
@@ -63,7 +63,7 @@ class WhatIf(Values):
             ]
             return families[0] == families[1]
         names = self.catalogue.bank.returns
-        return all(_close(self.node(name, one).value, self.node(name, other).value) for name in names)
+        return all(_close(self.node(name, one).value, self.node(name, other).value, least) for name in names)
 
     def gradients(self, chosen: int) -> tuple[Tensor | None, ...] | Exception:
         """Of each floating tensor that was sent, None where the graph does not reach it; or how that failed."""
@@ -124,8 +124,8 @@ def _returned(call: Call, names: tuple[str, ...]) -> dict[str, Tensor]:
     return {name: value.detach() for name, value in zip(names, output, strict=False)}
 
 
-def _close(one: Any, other: Any) -> bool:
+def _close(one: Any, other: Any, least: float) -> bool:
     if not isinstance(one, Tensor) or not isinstance(other, Tensor) or one.shape != other.shape:
         return False
-    room = 64 * torch.finfo(one.dtype).eps if one.is_floating_point() else 0.0
+    room = 64 * max(torch.finfo(one.dtype).eps, least) if one.is_floating_point() else 0.0
     return one.dtype == other.dtype and torch.allclose(one, other, room, room, equal_nan=True)
