@@ -132,15 +132,16 @@ def feedback(root: Path, /, run: Path, **options: Any) -> None:
 @click.argument("submission")
 @click.argument("check")
 @click.argument("paths", nargs=-1, required=True, type=PATHS)
+@click.option("--all", "whole", is_flag=True, help="Every call and every number, not only the call that failed.")
 @click.pass_obj
-def replay(root: Path, /, run: Path, submission: str, check: str, paths: tuple[Path, ...]) -> None:
-    """Run one check again on the same inputs and show everything. PATHS: the submissions as they were graded."""
+def replay(root: Path, /, run: Path, submission: str, check: str, paths: tuple[Path, ...], *, whole: bool) -> None:
+    """Run one check again on the same inputs and show how it ended. PATHS: the submissions as they were graded."""
     from grader import clean_start
 
     clean_start.ensure()
     from grader.replay import replay as again
 
-    again(root, run, submission, check, paths)
+    again(root, run, submission, check, paths, whole=whole)
 
 
 @cli.command()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from rich.console import Console
-from rich.markup import escape
 
 from grader import assignment as assignments
 from grader import clean_start, intake, secret, staff
@@ -14,17 +13,20 @@ from grader.collect import Checks, collect
 from grader.errors import UsageError
 from grader.ground import ground
 from grader.marker import Marker
+from grader.replay_report import ReplayReport
 from grader.reporting import Circumstances
 from grader.results import CheckResult, Report
 from grader.run_directory import RunDirectory
 from grader.sandbox.confined import ConfinedSandbox
 from grader.submission import Submission
-from grader.text import for_terminal
 
 
-def replay(root: Path, run: Path, submission_id: str, check_id: str, paths: tuple[Path, ...]) -> None:
-    """Run the check again and print each call with its inputs and what came of it.
+def replay(
+    root: Path, run: Path, submission_id: str, check_id: str, paths: tuple[Path, ...], *, whole: bool = False
+) -> None:
+    """Run the check again and print how it ended, then the call that it failed at: inputs, answer, what was expected.
 
+    `whole`: every call, and every number.
     `paths` are the submissions as they were given to `grader grade`: a run keeps results, not the work itself.
     Raises UsageError when the work there is not the work that was graded, or the seed would be another.
     """
@@ -53,7 +55,9 @@ def replay(root: Path, run: Path, submission_id: str, check_id: str, paths: tupl
             done.append(marker.one(submission, check, checks))
 
         collect(assignment.hidden_checks, Checks(marker.staff.in_double, work))
-    _show(Console(highlight=False), *done[0], old)
+    before = next(check for check in old.checks if check.id == check_id)
+    pages = ReplayReport(assignment.settings.entry, marker.staff.reference, whole=whole)
+    pages.show(Console(highlight=False), *done[0], _compared(done[0][0], before))
 
 
 def _same_work(taken: intake.Intake, old: Report) -> Submission:
@@ -63,7 +67,7 @@ def _same_work(taken: intake.Intake, old: Report) -> Submission:
             return submission
     raise UsageError(
         f"The work that was graded as {old.submission.id!r} is not among these submissions. "
-        "Give the same paths as to `grader grade`."
+        "Give the same paths as to `grader grade`. If they are, a file of it has changed since: grade again."
     )
 
 
@@ -79,23 +83,3 @@ def _compared(now: CheckResult, before: CheckResult) -> str:
     if now.status == before.status:
         return f"{now.status}, as in the run"
     return f"{now.status} now; in the run it was {before.status}"
-
-
-def _show(console: Console, result: CheckResult, calls: list[Call], old: Report) -> None:
-    before = next(check for check in old.checks if check.id == result.id)
-    console.print(f"[bold]{escape(result.title)}[/] ({result.id}): {_compared(result, before)}")
-    for number, call in enumerate(calls, 1):
-        console.rule(f"call {number} of {len(calls)}  {escape(call.case)}")
-        for index, argument in enumerate((*call.args, *call.kwargs.values()), 1):
-            console.print(escape(f"argument {index}: {argument}"))
-        if call.failure is None:
-            console.print(escape(for_terminal(f"returned: {call.output}", 4000)))
-        else:
-            console.print(
-                escape(for_terminal(f"{call.failure.kind}: {call.failure.type} {call.failure.message}", 2000))
-            )
-            console.print(escape(for_terminal(call.failure.trace, 4000)))
-    console.rule("verdict")
-    for words in (result.message, result.hint, result.detail):
-        if words:
-            console.print(escape(words))

@@ -78,13 +78,26 @@ def test_one_check_can_be_replayed(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Staff see one check again: inputs, answer and verdict."""
+    """Staff see one check again: the verdict, then the inputs by their names, the answer and what was expected."""
     root, _ = graded
     assert here(monkeypatch, root, "replay", "run", "bob", "values", "work") == 0
     shown = capsys.readouterr().out
     assert "(values): failed, as in the run" in shown
-    assert "argument 1: tensor" in shown
     assert "should be" in shown
+    parts = [shown.index(words) for words in ("should be", "x (3, 4) torch.float32:", "returned y", "expected y")]
+    assert parts == sorted(parts)
+
+
+def test_a_replay_shows_the_call_that_failed_unless_all_are_asked_for(
+    graded: tuple[Path, subprocess.CompletedProcess[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """One call of three; with --all every one."""
+    root, _ = graded
+    for more, calls in (((), 1), (("--all",), 3)):
+        assert here(monkeypatch, root, "replay", "run", "bob", "sizes", "work", *more) == 0
+        assert capsys.readouterr().out.count(" of 3 ") == calls
 
 
 def test_feedback_is_written_again_without_student_code(
