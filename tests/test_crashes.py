@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -24,6 +25,15 @@ TRACKED = torch.ones(3, requires_grad=True)
 def in_place() -> None:
     leaf = torch.ones(3, requires_grad=True)
     leaf /= 2
+
+
+def in_place_on_expanded() -> None:
+    expanded = torch.ones(1, 4).expand(3, 4)
+    expanded /= 2
+
+
+def own_assert() -> None:
+    assert Q.dim() == 3
 
 
 def takes_two(a: Any, b: Any) -> None: ...
@@ -63,6 +73,34 @@ REAL: list[tuple[str, Callable[[], Any], str]] = [
     ("crash_array_not_tensor", lambda: torch.matmul(np.ones(3), Q), ""),  # type: ignore[arg-type]
     ("crash_attribute", lambda: Q.foo, ""),  # type: ignore[attr-defined]
     ("crash_dtype", lambda: Q @ K.double().mT, ""),
+    ("crash_dtype", lambda: FLOAT_MASK.long().softmax(-1), ""),
+    ("crash_overlap", in_place_on_expanded, "Q /= 2"),
+    ("crash_fill_value", lambda: SCORES.masked_fill(SCORES > 0, torch.zeros(2)), ""),
+    ("crash_mask_shape", lambda: SCORES.masked_fill(torch.ones(5, 5) > 0, 0.0), "s = s.masked_fill(mask == 0, 0.0)"),
+    ("crash_mask_shape", lambda: SCORES[0].masked_fill_(SCORES > 0, 0.0), "s.masked_fill_(mask == 0, 0.0)"),
+    ("crash_mask_index", lambda: SCORES[FLOAT_MASK == 0], "scores[mask == 0] = 0.0"),
+    ("crash_bool_subtracted", lambda: -FLOAT_MASK.bool(), ""),
+    ("crash_bool_wanted", lambda: SCORES[FLOAT_MASK], ""),
+    ("crash_not_called", lambda: Q.size**0.5, ""),  # type: ignore[operator]
+    ("crash_not_called", lambda: SCORES / Q.size, ""),  # type: ignore[operator]
+    ("crash_not_called", lambda: math.sqrt(Q.size), ""),  # type: ignore[arg-type]
+    ("crash_not_called", lambda: Q.size[-1], ""),  # type: ignore[index]
+    ("crash_shape_as_number", lambda: SCORES / Q.shape, ""),  # type: ignore[operator]
+    ("crash_shape_as_number", lambda: math.sqrt(Q.size()), ""),  # type: ignore[arg-type]
+    ("crash_one_number", lambda: math.sqrt(Q), ""),
+    ("crash_one_number", lambda: Q.item(), ""),
+    ("crash_math_domain", lambda: math.sqrt(-1), ""),
+    ("crash_zero_division", lambda: 1 / math.sqrt(0), ""),
+    ("crash_whole_number", lambda: range(7 / 2), ""),  # type: ignore[call-overload]
+    ("crash_operands", lambda: [1, 2] / 2, ""),  # type: ignore[operator]
+    ("crash_matrix", lambda: torch.mm(Q, K), ""),
+    ("crash_einsum_letter", lambda: torch.einsum("bhqd,bhkd->bhqx", Q, K), ""),
+    ("crash_shapes", lambda: torch.einsum("bhqd,bhqd->bhq", Q, K), ""),
+    ("crash_shapes", lambda: torch.stack([Q, K]), ""),
+    ("crash_view", lambda: K.transpose(1, 2).view(2, -1), ""),
+    ("crash_view", lambda: K.view(-1, -1), ""),
+    ("crash_assert", own_assert, ""),
+    ("crash_none", lambda: torch.where(None, SCORES, SCORES), ""),  # type: ignore[call-overload]
 ]
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from grader.diagnosis.crash_kind import Kind
+from grader.diagnosis.crash_masks import MASK_KINDS
+from grader.diagnosis.crash_numbers import NUMBER_KINDS
 from grader.diagnosis.crash_shapes import SHAPE_KINDS
 from grader.sandbox.words import IMPORTS
 
@@ -77,65 +79,8 @@ KINDS: tuple[Kind, ...] = (
         hint="Use the optional argument only inside `if ... is not None:`. And check that every function returns "
         "something.",
     ),
-    Kind(
-        id="crash_infinite_integer",
-        family="whole numbers",
-        types=("OverflowError", "RuntimeError"),
-        message=r"cannot convert float infinity",
-        title="infinity is put into a tensor of whole numbers",
-        explanation="Only floating point tensors can hold infinity.",
-        hint="Fill the tensor of floating point numbers, not the one that holds whole numbers.",
-    ),
-    Kind(
-        id="crash_half_overflow",
-        family="overflow",
-        types=("RuntimeError",),
-        message=r"without overflow",
-        title="a number is too large for the dtype of the tensor",
-        explanation="float16 holds numbers up to 65504 only, so that -1e9 does not fit.",
-        hint='-infinity exists in every dtype: float("-inf"). torch.finfo(dtype).min is the lowest finite number.',
-    ),
-    Kind(
-        id="crash_bool_inverted",
-        family="bool inverted",
-        types=("TypeError",),
-        message=r"operator\.invert|bad operand type for unary ~|~ \(operator",
-        title="~ is used on a tensor that is not bool",
-        explanation='~ means "not" for bool tensors. It is not defined for floating point numbers.',
-        hint="Make a bool tensor first, by comparing: `tensor == 0` is true where the tensor is 0.",
-    ),
-    Kind(
-        id="crash_bool_subtracted",
-        family="bool subtracted",
-        types=("RuntimeError", "TypeError"),
-        message=r"with a bool tensor is not supported|boolean subtract|numpy boolean",
-        title="a bool tensor is subtracted",
-        explanation="True and False can't be subtracted from each other or from a number.",
-        hint="Turn it round by comparing: `tensor == 0` is true where the tensor is False.",
-    ),
-    Kind(
-        id="crash_bool_condition",
-        family="bool condition",
-        types=("RuntimeError",),
-        message=r"to be a boolean tensor|condition to be",
-        title="a mask of numbers is used where a bool mask is needed",
-        explanation="masked_fill and where take bool tensors only: true or false for each place. The mask may hold "
-        "whole or floating point numbers.",
-        hint="Make a bool tensor first, by comparing: `mask == 0` is true where the mask is 0.",
-    ),
-    Kind(
-        id="crash_bool_wanted",
-        family="bool wanted",
-        types=("IndexError", "RuntimeError", "TypeError"),
-        message=(
-            r"only supports boolean masks|to be a boolean tensor|[Ee]xpected .*\bbool|must be .*[Bb]ool|"
-            r"masked_select"
-        ),
-        title="a mask of numbers is used where a bool mask is needed",
-        explanation="masked_fill and where take bool tensors only: true or false for each place. The mask may hold "
-        "whole or floating point numbers.",
-        hint="Make a bool tensor first, by comparing: `mask == 0` is true where the mask is 0.",
-    ),
+    *MASK_KINDS,
+    *NUMBER_KINDS,
     Kind(
         id="crash_number_not_tensor",
         family="tensor wanted",
@@ -206,11 +151,22 @@ KINDS: tuple[Kind, ...] = (
         "somebody else's. Autograd needs its old numbers.",
         hint="Make a new tensor: write Q = Q / x rather than Q /= x.",
     ),
+    Kind(
+        id="crash_overlap",
+        family="overlap",
+        types=("RuntimeError",),
+        message=r"refers to a single memory location",
+        title="a tensor is changed in place whose numbers stand for several places at once",
+        explanation="A tensor that was expanded or broadcast holds each number only once in memory, so that writing "
+        "into one place would change others. +=, /=, assignments to parts of a tensor, and methods whose names end "
+        "in _ write in place.",
+        hint="Make a new tensor: write Q = Q / x rather than Q /= x.",
+    ),
     *SHAPE_KINDS,
     Kind(
         id="crash_dtype",
         family="dtype",
-        types=("RuntimeError", "TypeError"),
+        types=("NotImplementedError", "RuntimeError", "TypeError"),
         message=r"same dtype|scalar type|result type .* can't be cast|not implemented for|dtype",
         title="tensors of different dtypes are combined, or one that the operation can't take",
         explanation="A matrix product needs the same dtype on both sides, and a softmax needs floating point numbers.",
@@ -272,6 +228,25 @@ KINDS: tuple[Kind, ...] = (
         title="the function calls itself without end",
         explanation="Each call starts another one, until Python stops it.",
         hint="Does a name in the function stand for the function itself, where you meant another one?",
+    ),
+    Kind(
+        id="crash_assert",
+        family="assert",
+        types=("AssertionError",),
+        title="an assert in the submitted work does not hold",
+        explanation="assert stops the function where its condition is false. The condition may be true for the inputs "
+        "that you tried and false for others that are right as well.",
+        hint="Read the condition on that line. For which shapes, dtypes and masks is it true?",
+    ),
+    Kind(
+        id="crash_operands",
+        family="operands",
+        types=("TypeError",),
+        message=r"unsupported operand type|bad operand type|not supported between instances",
+        title="an operator stands beside a value that it does not work with",
+        explanation="+, -, *, / and comparisons work on numbers and tensors. On the line one of the values is of "
+        "another kind, such as a list, a text or a function.",
+        hint="Print the type() of both values, and follow the wrong one back to where it is made.",
     ),
     Kind(
         id="crash_import",

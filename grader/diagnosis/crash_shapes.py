@@ -8,7 +8,7 @@ SHAPES = (
     r"size of tensor|cannot be multiplied|Expected size for|Sizes of tensors must match|size mismatch|"
     r"must match the size|doesn't match the broadcast shape|broadcast with previously seen size|"
     r"inconsistent tensor size|shape mismatch|not aligned|could not be broadcast|same number of dimensions|"
-    r"Expected .*batch|must match the existing size|mismatch in its core dimension"
+    r"Expected .*batch|each tensor to be equal size|must match the existing size|mismatch in its core dimension"
 )
 """Messages about sizes that do not go together."""
 
@@ -20,6 +20,15 @@ SHAPE_KINDS: tuple[Kind, ...] = (
         message=r"must be a 3D tensor|batch\d must be|3D tensor",
         title="torch.bmm is used on tensors that do not have exactly three dimensions",
         explanation="bmm multiplies batches of matrices: one dimension in front, no more and no less.",
+        hint="The operator @ (torch.matmul) takes any number of leading dimensions.",
+    ),
+    Kind(
+        id="crash_matrix",
+        family="matrix",
+        types=("RuntimeError",),
+        message=r"must be a matrix|1D tensors expected|vector and vector expected",
+        title="torch.mm or torch.dot is used on tensors with more dimensions than it takes",
+        explanation="mm multiplies two matrices, and dot two rows of numbers: no dimension may come before them.",
         hint="The operator @ (torch.matmul) takes any number of leading dimensions.",
     ),
     Kind(
@@ -42,6 +51,15 @@ SHAPE_KINDS: tuple[Kind, ...] = (
         hint='`...` stands for any number of leading dimensions, as in "...qd,...kd->...qk".',
     ),
     Kind(
+        id="crash_einsum_letter",
+        family="einsum",
+        types=("RuntimeError", "ValueError"),
+        message=r"output subscript|invalid subscript|subscript.* (does not appear|more than once)",
+        title="the letters of an einsum do not go together",
+        explanation="Each letter on the right of -> must stand on the left as well, and only once on the right.",
+        hint="Write down what each letter stands for, and compare both sides of the arrow.",
+    ),
+    Kind(
         id="crash_unpacked_shape",
         family="unpacked",
         types=("ValueError",),
@@ -60,6 +78,16 @@ SHAPE_KINDS: tuple[Kind, ...] = (
         explanation="Dimensions are counted from 0, or from the end with -1. The number of leading dimensions may "
         "change.",
         hint="Count from the end: -1 and -2 are the last two dimensions of every tensor that has them.",
+    ),
+    Kind(
+        id="crash_mask_index",
+        family="index",
+        types=("IndexError",),
+        message=r"shape of the mask|boolean index did not match",
+        title="a bool mask in square brackets has another shape than the tensor",
+        explanation="In square brackets a mask is laid onto the dimensions from the front and is not broadcast. The "
+        "mask may have fewer dimensions than the tensor, or sizes of 1.",
+        hint="masked_fill and torch.where broadcast a mask. Or give it the tensor's shape: mask.expand_as(...).",
     ),
     Kind(
         id="crash_index",
@@ -93,6 +121,17 @@ SHAPE_KINDS: tuple[Kind, ...] = (
         line=r"(transpose|swapaxes|swapdims|permute|movedim)\([^)]*\b[0-3]\b *[,)]",
     ),
     Kind(
+        id="crash_mask_shape",
+        family="shapes",
+        types=("RuntimeError", "ValueError"),
+        message=SHAPES,
+        title="the mask does not have a shape that fits the tensor which it is used on",
+        explanation="A mask is broadcast: counted from the end, each of its sizes must be the tensor's or 1. "
+        "masked_fill_ writes in place, so that it can't make the tensor larger either.",
+        hint="Print both shapes. Is the mask applied to the tensor that you mean, and before or after a reshape?",
+        line=r"masked_fill|\bwhere\(",
+    ),
+    Kind(
         id="crash_shapes",
         family="shapes",
         types=("RuntimeError", "ValueError"),
@@ -106,7 +145,7 @@ SHAPE_KINDS: tuple[Kind, ...] = (
         id="crash_view",
         family="view",
         types=("RuntimeError",),
-        message=r"is invalid for input of size|view size is not compatible|reshape",
+        message=r"is invalid for input of size|only one dimension can be inferred|view size is not compatible|reshape",
         title="a view or reshape does not fit the tensor",
         explanation="view and reshape keep the number of elements, and view also needs them in order in memory, "
         "which they are not after a transpose.",

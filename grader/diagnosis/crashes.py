@@ -19,7 +19,7 @@ from grader.sandbox.words import IMPORTS
 
 APART = frozenset(
     {"name", "stub", "import", "overflow", "device", "device named", "numpy device"}
-    | {"numpy gradient", "leaf", "gradient", "recursion"}
+    | {"numpy gradient", "leaf", "overlap", "gradient", "recursion"}
 )
 """Families that the wrong arguments, or another form of answer, never bring about."""
 _FAMILIES = {kind.id: kind.family for kind in KINDS}

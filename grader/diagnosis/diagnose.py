@@ -33,6 +33,7 @@ APART = frozenset(
         "whole numbers",
         "overflow",
         "leaf",
+        "overlap",
         "dtype",
     }
     | {"device", "device named", "numpy device", "numpy gradient", "gradient"}
