@@ -145,6 +145,47 @@ def test_students_are_sent_to_headings_that_are_there(good: tuple[Assignment, Au
         handout.unlink()
 
 
+SLIPPED = """
+import torch
+
+from grader.misconception import Bank, Misconception
+
+
+def y(x, *, factor="two", noise=False, summed=False):
+    factors = {"two": 2, "three": 3}
+    if summed:
+        return x @ torch.ones(9)
+    return x * factors[factor] + (torch.rand(()) if noise else 0)
+
+
+def idea(name, **knobs):
+    return Misconception(id=name, title=name, explanation="Why.", hint="Look.", section="", knobs=knobs)
+
+
+BANK = Bank(
+    arguments=("x",),
+    returns=("y",),
+    implementation=(y,),
+    misconceptions=(
+        idea("tripled", factor="three"),
+        idea("misspelt", factor="tree"),
+        idea("noisy", noise=True),
+        idea("wrong_shapes", summed=True),
+    ),
+)
+"""
+
+
+def test_an_idea_that_can_never_be_named_is_a_fault(tmp_path: Path) -> None:
+    """A slip in the bank's own code is told with its error; shapes that the library refuses may be what is meant."""
+    assignment = make(tmp_path, hidden=STRICT, misconceptions=SLIPPED)
+    (assignment.public / "double.py").write_text(STARTER)
+    found = {name: fault for name, _, fault in (line.partition(": ") for line in audit(assignment, jobs=1).faults)}
+    assert "KeyError: 'tree'" in found["misspelt"]
+    assert "nothing is said" in found["noisy"]
+    assert not {"tripled", "wrong_shapes"} & set(found)
+
+
 def test_two_audits_are_equal_however_many_processes(good: tuple[Assignment, Audit]) -> None:
     """Nothing in it depends on the clock, on the order, or on who did the work."""
     assignment, found = good

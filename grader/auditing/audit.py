@@ -164,6 +164,13 @@ def _faults_of(outcome: Outcome, paid: set[str], listed: dict[str, str]) -> Iter
     name, failed = outcome.name, ", ".join(outcome.failed)
     if outcome.broken:
         yield f"{name}: a check gave no verdict: {outcome.broken[0]}"
+    if outcome.slip:
+        yield f"{name}: can never be named: its own implementation in misconceptions.py stops with {outcome.slip}"
+    if outcome.unnamed:
+        yield (
+            f"{name}: can't be named: when a function that holds it is diagnosed, {outcome.unnamed} is said instead; "
+            "give the bank probes on which it shows"
+        )
     if outcome.unsteady:
         yield f"{name}: another seed gives another verdict in {', '.join(outcome.unsteady)}"
     if outcome.kind == "right" and set(outcome.failed) != set(outcome.loses):

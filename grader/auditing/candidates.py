@@ -41,6 +41,8 @@ class Candidate:
     """Ids of the checks that a right one fails by intention."""
     parts: tuple[str, ...] = ()
     """Of a pair: the names of the two."""
+    idea: str = ""
+    """Of a misconception in its main setting: its id."""
 
 
 def singles(assignment: Assignment, staff: Staff) -> list[Candidate]:
@@ -56,7 +58,8 @@ def singles(assignment: Assignment, staff: Staff) -> list[Candidate]:
         for idea in bank.misconceptions:
             for number, knobs in enumerate((idea.knobs, *idea.also)):
                 name = f"{idea.id} {number + 1}" if number else idea.id
-                found.append(Candidate(name, "misconception", _same(bank.variant(knobs=knobs))))
+                made, main = _same(bank.variant(knobs=knobs)), "" if number else idea.id
+                found.append(Candidate(name, "misconception", made, idea=main))
     for name in cheats(staff.reference):
         found.append(Candidate(name, "cheat", functools.partial(_cheat, staff.reference, name)))
     for name, function in _functions(assignment, "cheats"):

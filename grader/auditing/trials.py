@@ -12,6 +12,7 @@ from torch import Tensor
 
 from grader import agreement, secret
 from grader.assignment import Assignment
+from grader.auditing import naming
 from grader.auditing.candidates import Candidate, Kind, limited, refusing
 from grader.call import Call
 from grader.collect import Checks, collect
@@ -52,6 +53,10 @@ class Outcome:
     """Checks whose verdict another seed changes."""
     loses: tuple[str, ...] = ()
     """Ids of the checks that a right one fails by intention."""
+    slip: str = ""
+    """Of a misconception: the error of its own that its implementation in the bank ends in."""
+    unnamed: str = ""
+    """Of a misconception that is not named when its own answers are diagnosed: what is said instead."""
     likeness: str = ""
     """Of a survivor: how its answers compare with the reference's."""
     alike: bool = False
@@ -133,7 +138,8 @@ class Trials:
         return self._asked
 
     def _judge(self, checks: Checks, candidate: Candidate) -> Outcome:
-        first = self._verdicts(checks, candidate, SECRETS[0], [])
+        calls: list[Call] = []
+        first = self._verdicts(checks, candidate, SECRETS[0], calls)
         again = self._verdicts(checks, candidate, SECRETS[1], [], impatient=True)
         outcome = Outcome(
             name=candidate.name,
@@ -144,7 +150,10 @@ class Trials:
             loses=candidate.loses,
         )
         if not outcome.survived:
-            return outcome
+            slip = naming.slip(calls) if candidate.kind == "misconception" else ""
+            ask = self._session(candidate).call
+            unnamed = naming.said_instead(candidate.idea, calls, self.staff, ask) if candidate.idea and not slip else ""
+            return replace(outcome, slip=slip, unnamed=unnamed)
         alike, likeness = compare(candidate.make(), self.staff, self._inputs(checks))
         return replace(outcome, alike=alike, likeness=likeness)
 
