@@ -23,6 +23,7 @@ class Grade(Struct, frozen=True, kw_only=True):
     score: float
     max_score: float
     status: str
+    """"graded"; "error" when the grader failed; "missing" for a person of the roster who handed nothing in."""
     failed: list[str]
     """Ids of the checks that did not pass."""
     reason: str
@@ -45,7 +46,7 @@ def grade(report: Report) -> Grade:
         people=report.submission.people,
         score=report.score,
         max_score=report.max_score,
-        status=report.status,
+        status="missing" if report.absent else report.status,
         failed=[check.id for check in failed],
         reason=clean(reason, 300),
         submitted_at=report.submission.submitted_at,

@@ -14,6 +14,8 @@ SCHEMA = 1
 Status = Literal["passed", "failed", "error", "skipped"]
 Visibility = Literal["visible", "after_due_date", "after_published", "hidden"]
 Cell = float | str
+NOTHING = "Nothing was handed in. If you did hand something in, ask the staff whether it has arrived."
+"""The `problem` of a person of the roster without a submission: by it they are told from work that can't be read."""
 
 
 class Struct(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -187,6 +189,11 @@ class Report(Struct, frozen=True, kw_only=True):
     sandbox: SandboxInfo
     environment: EnvironmentInfo
     seconds: float = 0.0
+
+    @property
+    def absent(self) -> bool:
+        """Whether this is a person of the roster who handed nothing in: a row, but no work that was graded."""
+        return not self.submission.files and self.problem == NOTHING
 
 
 class RunInfo(Struct, frozen=True, kw_only=True):

@@ -91,7 +91,7 @@
       if (mark !== " ") cells.append(make("i", mark === "f" ? "✗" : mark === "e" ? "!" : "", { class: mark, title: data.ids[at] }));
     });
     const checks = make("td", "");
-    checks.append(cells);
+    if (row[MARKS].trim()) checks.append(cells);
     const [state, text] = data.states[row[STATE]];
     element.append(
       name,

@@ -6,7 +6,11 @@ import math
 import random
 from collections.abc import Iterator
 
+import msgspec
+
+from grader.causes import EXPLAINED
 from grader.results import (
+    NOTHING,
     Adjustment,
     CheckResult,
     DiagnosisResult,
@@ -20,6 +24,11 @@ from grader.results import (
     SandboxInfo,
     SourceText,
     SubmissionInfo,
+)
+
+INVERTED = (
+    "Your function hides the keys where the mask is True or 1. In this assignment True or 1 means that the query "
+    "may look at the key. Turn your test of the mask round."
 )
 
 Table = list[list[float]]
@@ -224,6 +233,14 @@ def wrong() -> Report:
     )
 
 
+def folded() -> Report:
+    """The same, with the checks marked that the diagnosis accounts for."""
+    checks = [
+        msgspec.structs.replace(one, reason=EXPLAINED) if one.status == "failed" else one for one in wrong().checks
+    ]
+    return msgspec.structs.replace(wrong(), checks=checks)
+
+
 def crashed() -> Report:
     """Every call raises: the wrong dimensions are swapped."""
     source = SOURCE.replace("K.transpose(-2, -1)", "K.T")
@@ -258,6 +275,19 @@ def unread() -> Report:
         "Add `:` after `mask=None)` and run the file once before you hand it in.",
         place=place,
     )
+
+
+def absent(id: str = "s007") -> Report:
+    """A person of the roster who handed nothing in."""
+    checks = [check(at, passed=False, message="There was no code to try.") for at in range(len(CHECKS))]
+    made = report(checks, id=id, name="Tove Jansson", problem=NOTHING, sources=[])
+    return msgspec.structs.replace(made, submission=msgspec.structs.replace(made.submission, files=[], submitted_at=""))
+
+
+def called_otherwise(id: str = "s008", *, words: str = INVERTED) -> Report:
+    """The mask is read the wrong way round, which the first calls recognised."""
+    checks = [check(at, passed=at < 4, reason="" if at < 4 else EXPLAINED) for at in range(len(CHECKS))]
+    return report(checks, id=id, name="Bo Ek", conventions=[words])
 
 
 def fault() -> Report:

@@ -46,7 +46,10 @@ def test_every_submission_is_in_the_table_with_what_staff_sort_and_filter_by() -
     row = table["rows"][1]
     assert row[3] == 42.5
     assert row[5] == "ppppffffpfppppf"
-    assert [table["misconceptions"][at] for at in row[6]] == ["The mask is never applied"]
+    assert [table["misconceptions"][at] for at in row[6]] == [
+        "The mask is never applied",
+        "Your function returns (output, weights) in this order, as it should.",
+    ]
     assert [table["flags"][at] for at in row[7]] == ["slow"]
     assert row[8] == -3.5
     assert [table["states"][row[4]][0] for row in table["rows"]] == ["right", "partly", "problem"]
@@ -121,6 +124,40 @@ def test_misconceptions_flags_limits_and_slowest_are_counted_with_examples() -> 
     assert [flag.id for flag in seen.flags] == ["limit.time", "slow"]
     assert seen.slowest[0].id == "f"
     assert (seen.states["right"], seen.median, seen.max_score) == (2, "42.5", "100")
+
+
+def test_other_ways_of_calling_are_listed_apart_from_misconceptions_with_what_they_cost() -> None:
+    """Often the commonest of all: who reads the mask the wrong way round counts, also where more was recognised."""
+    lone = "Your function returns only the output. Return both."
+    both = reports.called_otherwise("c", words=f"{lone} {reports.INVERTED}")
+    price = [Adjustment(kind="convention", points=-10.0, reason="...")]
+    priced = reports.report([reports.check(0)], id="d", conventions=[lone], translated=True, adjustments=price)
+    made = [reports.called_otherwise("a"), reports.called_otherwise("b"), both, priced, reports.right()]
+    seen = look(made)
+    lost = 100 - 25
+    assert seen.misconceptions == []
+    assert [(way.title, way.count, way.percent, way.cost) for way in seen.callings] == [
+        ("Your function hides the keys where the mask is True or 1.", 3, "60 %", f"costs {lost} points on average"),
+        ("Your function returns only the output.", 2, "40 %", f"costs {(lost + 10) / 2:g} points on average"),
+    ]
+    page = dashboard(made, reports.run_info(5))
+    table = data(page)
+    assert [len(row[6]) for row in table["rows"]] == [1, 1, 2, 1, 0]
+    assert "costs 75 points on average" in page
+
+
+def test_who_handed_nothing_in_is_in_the_table_and_in_no_figure() -> None:
+    """A roster's empty seats do not draw the class down, and are not among those whose code could not be run."""
+    made = [reports.right(), reports.unread(), reports.absent("x"), reports.absent("y")]
+    seen = look(made)
+    assert (seen.size, seen.mean, seen.median) == (2, "50", "50")
+    assert (seen.states["problem"], seen.states["missing"]) == (1, 2)
+    assert sum(bar.count for bar in seen.bars) == 2
+    assert (seen.checks[0].passed, seen.checks[0].tried) == (1, 2)
+    page = dashboard(made, reports.run_info(4))
+    assert "Handed nothing in" in page
+    assert "Handed nothing in" not in dashboard(made[:2], reports.run_info(2))
+    assert [(row[0], row[5].strip()) for row in data(page)["rows"][2:]] == [("x", ""), ("y", "")]
 
 
 def test_a_fault_of_ours_is_at_the_top_of_the_page() -> None:

@@ -262,6 +262,9 @@ def test_many_failing_cases_are_counted_and_a_symbol_keeps_its_letter(tmp_path: 
     hidden = course.HIDDEN.replace("(1, 2, 7)", "range(1, 9)").replace("size {size}", "d_k = {size}")
     sizes = mark(tmp_path, lambda x: x.new_zeros(9), hidden=hidden).checks[-1]
     assert sizes.message.startswith("d_k = 1: ")
+    for name in ("mask=...", "float64", "n = 3"):
+        given = hidden.replace("d_k = {size}", name)
+        assert mark(tmp_path / name, lambda x: x.new_zeros(9), hidden=given).checks[-1].message.startswith(f"{name}: ")
     assert sizes.message.endswith("Also not right: d_k = 2; d_k = 3; d_k = 4; d_k = 5 and 3 more.)")
 
 

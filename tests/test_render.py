@@ -17,7 +17,7 @@ from grader.errors import AssignmentError
 from grader.pages.render import Renderer
 from grader.pages.summary import Audience
 from grader.pages.words import BUILT_IN, load_words
-from grader.results import CheckResult, Picture, Report
+from grader.results import Adjustment, CheckResult, Picture, Report
 
 RENDERER = Renderer()
 SECRET = "do not show this"
@@ -256,6 +256,28 @@ def test_a_check_that_broke_on_our_side_says_so_and_shows_none_of_our_internals(
         assert "It is not your mistake" in text
         assert "so far" in text
         assert "ZeroDivisionError" not in text
+
+
+def test_checks_that_were_not_run_say_so_and_name_the_same_device_as_others() -> None:
+    """No cross under “Not checked”, and no GPU that the run did not have."""
+    unread = reports.unread()
+    checks = [msgspec.structs.replace(one, emulated=False) for one in unread.checks]
+    page, markdown = both(msgspec.structs.replace(unread, checks=checks), audience="student")
+    listed = markdown.partition("## Not checked")[2]
+    assert listed.count("- – ") == len(checks)
+    assert "✗" not in listed
+    for text in (page, markdown):
+        assert "on an emulated GPU" in text
+        assert "on a GPU" not in text
+
+
+def test_a_perfect_score_with_deductions_says_once_that_all_passed() -> None:
+    """What is right, then where the points went."""
+    late = [Adjustment(kind="late", points=-5.0, reason="One day late.")]
+    for text in both(msgspec.structs.replace(reports.right(), adjustments=late), audience="student"):
+        top = text.partition("Points were only taken off")[0]
+        assert top.count("checks passed") == 1
+        assert "very check passed" not in text
 
 
 def test_passed_checks_and_the_code_are_folded() -> None:

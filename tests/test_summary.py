@@ -162,13 +162,22 @@ def test_work_that_could_not_be_loaded_says_why_and_where() -> None:
 
 
 def test_nothing_handed_in_is_not_called_code_that_fails() -> None:
-    """A person of the roster without files is missing, in words that say so."""
-    empty = msgspec.structs.replace(reports.unread().submission, files=[])
-    made = summary(msgspec.structs.replace(reports.unread(), submission=empty, problem="Nothing arrived."), WORDS)
+    """A person of the roster without files is missing, in words that say so, and is no graded row of a sheet."""
+    made = summary(reports.absent(), WORDS)
     assert made.state == "missing"
     assert made.right == WORDS["right_nothing"]
     assert made.fix is not None
     assert made.fix.title == WORDS["fix_problem_missing"]
+    assert grade(reports.absent()).status == "missing"
+
+
+def test_work_of_which_no_file_can_be_read_was_handed_in_all_the_same() -> None:
+    """A damaged zip is no empty seat."""
+    damaged = msgspec.structs.replace(reports.absent(), problem="bob.zip is not a zip.")
+    made = summary(damaged, WORDS)
+    assert made.state == "problem"
+    assert made.right == WORDS["right_unread"]
+    assert grade(damaged).status == "graded"
 
 
 def test_our_own_mistake_is_never_given_to_the_student_to_fix() -> None:
@@ -186,7 +195,7 @@ def test_a_check_that_may_not_be_seen_yet_is_never_mentioned() -> None:
     early = summary(report, WORDS, phase="before_due")
     assert early.fix is None
     assert early.note == WORDS["fix_only_unseen"]
-    assert "1 of" not in early.right
+    assert early.right == WORDS["right_seen_one"]  # and not that the function does what it should
     late = summary(report, WORDS, phase="published")
     assert late.fix is not None
     assert late.fix.title == reports.MASK_LOST.title

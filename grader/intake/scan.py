@@ -21,7 +21,7 @@ from grader.intake.names import fold, listed, visible
 from grader.intake.roster import Roster, read_roster
 from grader.intake.tree import Folder, Item, Unreadable
 from grader.intake.wanted import Wanted
-from grader.results import Person
+from grader.results import NOTHING, Person
 
 SOURCES = ("auto", *(form.name for form in FORMATS))
 _BESIDE = "It lies beside the submissions and belongs to none of them."
@@ -181,6 +181,5 @@ def _entries(drafts: list[Draft], labels: dict[int, str], known: Roster) -> list
         )
     for person in known.people:
         if id(person) not in present:
-            problem = "Nothing was handed in. If you did hand something in, ask the staff whether it has arrived."
-            entries.append(Entry(ids.give(person.id), (person,), (), problem=problem, missing=True))
+            entries.append(Entry(ids.give(person.id), (person,), (), problem=NOTHING, missing=True))
     return entries

@@ -10,7 +10,7 @@ import msgspec
 from grader.causes import EXPLAINED, reason_of, shared_hint
 from grader.pages.excerpt import Block, Code
 from grader.pages.heatmap import Figure, figure
-from grader.pages.summary import Audience, number
+from grader.pages.summary import Audience, Device, number
 from grader.pages.words import Words
 from grader.results import CheckResult, DiagnosisResult, Place
 from grader.text import clean
@@ -96,11 +96,20 @@ def count_words(words: Words, key: str, count: int, **more: str) -> str:
     return words[f"{key}_one" if count == 1 else key].format(count=count, **more)
 
 
-def check_view(check: CheckResult, anchor: str, words: Words, audience: Audience) -> CheckView:
+def device_words(device: Device, words: Words) -> str:
+    """ "on a GPU"; "" for the CPU, which needs no words."""
+    return {"cpu": "", "gpu": words["on_gpu"], "emulated": words["on_gpu_emulated"]}[device]
+
+
+def not_run(view: CheckView, words: Words) -> CheckView:
+    """The check as one that nothing came of: it costs its points, but was not tried."""
+    return replace(view, status="skipped", symbol=SYMBOLS["skipped"], status_words=words["status_skipped"])
+
+
+def check_view(check: CheckResult, anchor: str, device: Device, words: Words, audience: Audience) -> CheckView:
     """One check. `anchor` is its id in the page."""
     staff = audience == "staff"
     points = words["points_short"].format(score=number(check.score), max_score=number(check.max_score))
-    where = words["on_gpu_emulated" if check.emulated else "on_gpu"] if check.device != "cpu" else ""
     return CheckView(
         anchor=anchor,
         id=clean(check.id, 200),
@@ -109,7 +118,7 @@ def check_view(check: CheckResult, anchor: str, words: Words, audience: Audience
         symbol=SYMBOLS[check.status],
         status_words=words[f"status_{check.status}"],
         points=points if check.max_score else words["not_counted"],
-        where=where,
+        where=device_words(device, words),
         seen=words[f"visibility_{check.visibility}"] if staff and check.visibility != "visible" else "",
         tried=clean(check.tried, LIMIT),
         said="",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
-from grader.pages.check_view import count_words
+from grader.pages.check_view import count_words, device_words
 from grader.pages.class_rows import MARKS, Class, Row
 from grader.pages.statistics import BINS, histogram, median, point_biserial
 from grader.pages.summary import State, number
@@ -62,6 +63,8 @@ class Counted:
     width: str
     """Of its bar, in hundredths."""
     examples: list[Row]
+    cost: str = ""
+    """Of another way of calling: the points that it costs, in words."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,7 @@ class ClassView:
     """What the template lays out."""
 
     size: int
+    """How many handed something in. All figures are about them; `states` and the table have the others too."""
     mean: str
     median: str
     max_score: str
@@ -89,6 +93,8 @@ class ClassView:
     misconceptions: list[Counted]
     rarer: list[Counted]
     rarer_fold: str
+    callings: list[Counted]
+    """Other ways of calling the function than the task's."""
     flags: list[Counted]
     slowest: list[Row]
     facts: list[tuple[str, str]]
@@ -96,10 +102,10 @@ class ClassView:
 
 def class_view(group: Class, run: RunInfo, words: Words) -> ClassView:
     """Everything that the page says about the class, but for the table of students."""
-    rows = group.rows
+    rows = [row for row in group.rows if row.state != "missing"]
     scores = [row.score for row in rows]
-    counts = Counter(row.state for row in rows)
-    ideas = _counted(rows, "misconceptions", {**group.titles, **run.misconceptions})
+    counts = Counter(row.state for row in group.rows)
+    ideas = _counted(rows, _holders(rows, lambda row: row.misconceptions), {**group.titles, **run.misconceptions})
     return ClassView(
         size=len(rows),
         mean=number(round(sum(scores) / len(scores), 1)) if scores else "0",
@@ -109,24 +115,24 @@ def class_view(group: Class, run: RunInfo, words: Words) -> ClassView:
         flagged=sum(bool(row.flags) for row in rows),
         limited=sum(any(flag.startswith(LIMIT_FLAG) for flag in row.flags) for row in rows),
         bars=_bars(rows),
-        checks=_check_lines(group, words),
+        checks=_check_lines(group, rows, words),
         misconceptions=ideas[:COMMON],
         rarer=ideas[COMMON:],
         rarer_fold=count_words(words, "index_rarer", len(ideas) - COMMON),
-        flags=_counted(rows, "flags", {}),
+        callings=_callings(group, rows, words),
+        flags=_counted(rows, _holders(rows, lambda row: row.flags), {}),
         slowest=sorted(rows, key=lambda row: -row.seconds)[:SLOWEST],
         facts=_facts(run, words),
     )
 
 
-def _check_lines(group: Class, words: Words) -> list[CheckLine]:
+def _check_lines(group: Class, rows: list[Row], words: Words) -> list[CheckLine]:
     size = len(group.checks)
-    best_first = sorted(group.rows, key=lambda row: -row.score)
+    best_first = sorted(rows, key=lambda row: -row.score)
     marks = [row.marks.ljust(size) for row in best_first]
     # Work that could not be run at all fails everything: it would make every check look as if it told much.
-    ran = [row for row in group.rows if row.state in ("right", "partly", "wrong")]
-    alone = Counter(_only_failure(row, list(group.checks)) for row in group.rows)
-    on = {"cpu": "", "gpu": words["on_gpu"], "emulated": words["on_gpu_emulated"]}
+    ran = [row for row in rows if row.state in ("right", "partly", "wrong")]
+    alone = Counter(_only_failure(row, list(group.checks)) for row in rows)
     lines: list[CheckLine] = []
     for at, (id, (title, max_score, device)) in enumerate(group.checks.items()):
         letters = "".join(mark[at] for mark in marks)
@@ -144,7 +150,7 @@ def _check_lines(group: Class, words: Words) -> list[CheckLine]:
                 number=at,
                 id=id,
                 title=title,
-                twin=on[device] if lines and lines[-1].title == title else "",
+                twin=device_words(device, words) if lines and lines[-1].title == title else "",
                 points=number(max_score),
                 passed=passed,
                 tried=passed + failed,
@@ -177,16 +183,31 @@ def _runs(letters: str, letter: str) -> str:
     return "".join(path)
 
 
-def _counted(rows: list[Row], name: str, titles: dict[str, str]) -> list[Counted]:
+def _callings(group: Class, rows: list[Row], words: Words) -> list[Counted]:
+    listed = group.listed_callings()
+    found = _counted(rows, _holders(rows, lambda row: listed.get(row.calling, ())), {})
+
+    def cost(counted: Counted) -> str:
+        points = [row.cost for row in rows if counted.id in listed.get(row.calling, ()) and row.cost]
+        return words["index_calling_cost"].format(points=number(sum(points) / len(points))) if points else ""
+
+    return [replace(counted, cost=cost(counted)) for counted in found]
+
+
+def _holders(rows: list[Row], ids: Callable[[Row], Sequence[str]]) -> dict[str, list[Row]]:
     holders: dict[str, list[Row]] = {}
     for row in rows:
-        for id in getattr(row, name):
+        for id in ids(row):
             holders.setdefault(id, []).append(row)
+    return holders
+
+
+def _counted(rows: list[Row], holders: dict[str, list[Row]], titles: dict[str, str]) -> list[Counted]:
     most = max(map(len, holders.values()), default=1)
     found = [
         Counted(
             id=id,
-            title=clean(titles.get(id, id), 200),
+            title=clean(titles.get(id, id), 300),
             count=len(who),
             percent=_percent(len(who), len(rows)),
             width=f"{100 * len(who) / most:.1f}",

@@ -57,7 +57,9 @@ def dashboard(
 
 def _data(group: Class, run: RunInfo, words: Words, folder: str) -> Markup:
     """The students as JSON for the page's script: lists and indices instead of names, to stay small."""
-    misconceptions = {id: at for at, id in enumerate(dict.fromkeys(id for r in group.rows for id in r.misconceptions))}
+    called = group.listed_callings()
+    ideas = {row.id: [*row.misconceptions, *called.get(row.calling, ())] for row in group.rows}
+    misconceptions = {id: at for at, id in enumerate(dict.fromkeys(id for found in ideas.values() for id in found))}
     flags = {id: at for at, id in enumerate(dict.fromkeys(id for r in group.rows for id in r.flags))}
     titles = {**group.titles, **run.misconceptions}
     table = {
@@ -78,7 +80,7 @@ def _data(group: Class, run: RunInfo, words: Words, folder: str) -> Markup:
                 round(row.score, 3),
                 STATES.index(row.state),
                 row.marks,
-                [misconceptions[id] for id in row.misconceptions],
+                [misconceptions[id] for id in ideas[row.id]],
                 [flags[id] for id in row.flags],
                 round(row.changed, 3),
                 round(row.seconds, 2),

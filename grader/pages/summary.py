@@ -14,6 +14,7 @@ Audience = Literal["student", "staff"]
 Phase = Literal["before_due", "after_due", "published"]
 """How far the assignment is: work can still be handed in; the due date has passed; the grades are out."""
 State = Literal["right", "partly", "wrong", "problem", "missing", "fault"]
+Device = Literal["cpu", "gpu", "emulated"]
 
 SHOWN_FROM: dict[str, frozenset[Phase]] = {
     "visible": frozenset({"before_due", "after_due", "published"}),
@@ -32,13 +33,20 @@ def state(report: Report) -> State:
     """What became of the submission as a whole. `fault` comes first: nothing else is certain then."""
     if report.status == "error" or any(check.status == "error" for check in report.checks):
         return "fault"
-    if not report.submission.files:
+    if report.absent:
         return "missing"
     if report.problem:
         return "problem"
     if all(check.status == "passed" for check in report.checks if check.max_score or check.status != "skipped"):
         return "right"
     return "partly" if any(check.status == "passed" for check in report.checks) else "wrong"
+
+
+def device_of(check: CheckResult, report: Report) -> Device:
+    """Where the check runs in this run, also where it was not tried because of what came before."""
+    if check.device == "cpu":
+        return "cpu"
+    return "emulated" if check.emulated or report.environment.device == "emulated" else "gpu"
 
 
 @dataclass(frozen=True)
@@ -92,14 +100,16 @@ def summary(report: Report, words: Words, *, audience: Audience = "student", pha
 
 def _right(report: Report, checks: list[CheckResult], words: Words) -> str:
     passed = [check for check in checks if check.status == "passed"]
-    if not report.submission.files:
+    if report.absent:
         return words["right_nothing"]
     if report.problem:
-        return words["right_problem"].format(files=clean(", ".join(report.submission.files[:3]), 200))
+        files = clean(", ".join(report.submission.files[:3]), 200)
+        return words["right_problem"].format(files=files) if files else words["right_unread"]
     if not passed:
         return words["right_fault" if report.status == "error" else "right_none"]
     if len(passed) == len(checks):
-        return words["right_all_one" if len(checks) == 1 else "right_all"].format(total=len(checks))
+        key = "right_seen" if _failed(report) else "right_all"
+        return words[f"{key}_one" if len(checks) == 1 else key].format(total=len(checks))
     worth = sorted(passed, key=lambda check: -check.max_score)
     wrong = {check.title for check in checks if check.status != "passed"}  # the same check may fail on one device only
     titles = list(dict.fromkeys(check.title.rstrip(".") for check in worth if check.title not in wrong))[:2]
@@ -116,7 +126,7 @@ def _fix(report: Report, checks: list[CheckResult], words: Words) -> Fix | None:
         return None
     titles = {
         "fault": words["fix_fault"],
-        "problem": words["fix_problem" if report.submission.files else "fix_problem_missing"],
+        "problem": words["fix_problem_missing" if report.absent else "fix_problem"],
         "convention": words["fix_convention"],
         "diagnosis": cause.title,
         "same": words["fix_same"].format(count=cause.checks),
@@ -127,8 +137,12 @@ def _fix(report: Report, checks: list[CheckResult], words: Words) -> Fix | None:
 
 
 def _note(report: Report, words: Words) -> str:
-    if any(check.status == "failed" for check in report.checks):
+    if _failed(report):
         return words["fix_only_unseen"]
     if any(change.points < 0 for change in report.adjustments):
         return words["fix_only_changes"]
     return words["fix_none"]
+
+
+def _failed(report: Report) -> bool:
+    return any(check.status == "failed" for check in report.checks)

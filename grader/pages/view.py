@@ -17,10 +17,11 @@ from grader.pages.check_view import (
     check_view,
     count_words,
     diagnosis_view,
+    not_run,
     place_words,
 )
 from grader.pages.excerpt import Block, Code
-from grader.pages.summary import Audience, Phase, State, is_shown, number, signed, summary
+from grader.pages.summary import Audience, Phase, State, device_of, is_shown, number, signed, summary
 from grader.pages.words import Words
 from grader.results import CheckResult, Report
 from grader.text import clean
@@ -126,7 +127,10 @@ def view(report: Report, words: Words, *, audience: Audience, phase: Phase) -> R
     code = Code(report.sources)
     shown = [check for check in report.checks if is_shown(check, audience, phase)]
     numbers = {check.id: at for at, check in enumerate(report.checks, 1)}
-    views = {check.id: check_view(check, f"check-{numbers[check.id]}", words, audience) for check in shown}
+    views = {
+        check.id: check_view(check, f"check-{numbers[check.id]}", device_of(check, report), words, audience)
+        for check in shown
+    }
 
     explainer = Explainer(views, code, words)
 
@@ -156,7 +160,7 @@ def view(report: Report, words: Words, *, audience: Audience, phase: Phase) -> R
         problem_excerpt=problem_excerpt,
         diagnoses=drawn,
         failed=[] if report.problem else explainer.reasons(failed),
-        blocked=[views[check.id] for check in blocked],
+        blocked=[not_run(views[check.id], words) for check in blocked],
         blocked_fold=count_words(words, "blocked_fold", len(blocked)),
         unchecked=explainer.reasons(unchecked),
         passed=passed,

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.browser
 
 REPORTS = [
     f"{name}-{who}"
-    for name in ("right", "wrong", "crashed", "unread", "fault", "hostile")
+    for name in ("right", "wrong", "folded", "crashed", "unread", "fault", "hostile")
     for who in ("student", "staff")
 ]
 PAGES = [*REPORTS, "index", "large", "empty", "compare"]
@@ -53,6 +53,7 @@ def test_a_page_opens_quietly_at_any_width(browser: Browser, pages: Path, name: 
     [
         "right-student",
         "wrong-staff",
+        "folded-student",
         "crashed-student",
         "unread-student",
         "fault-staff",
@@ -186,7 +187,7 @@ def test_the_class_table_sorts_by_any_column(browser: Browser, pages: Path) -> N
     assert browser.run("return document.querySelector('.students th:nth-child(1)').ariaSort") == "none"
     for column in range(1, 9):
         browser.click(f".students th:nth-child({column}) button")
-        assert len(cells(browser, 0)) == 6
+        assert len(cells(browser, 0)) == 8
 
 
 def test_the_class_table_filters_as_one_types_and_by_choice(browser: Browser, pages: Path) -> None:
@@ -194,9 +195,9 @@ def test_the_class_table_filters_as_one_types_and_by_choice(browser: Browser, pa
     browser.open(pages / "index.html")
     browser.type(".controls input", "NOOR")
     assert [name.split("\n")[0] for name in cells(browser, 0)] == ["Noor Haddad s002"]
-    assert browser.run("return document.querySelector('[role=status].meta').innerText") == "1 of 6 submissions"
+    assert browser.run("return document.querySelector('[role=status].meta').innerText") == "1 of 8 rows"
     browser.click(".controls button")
-    assert len(cells(browser, 0)) == 6
+    assert len(cells(browser, 0)) == 8
     browser.run(
         "const select = document.querySelector('.controls select'); select.value = '3';"
         "select.dispatchEvent(new Event('change'))"
@@ -213,9 +214,13 @@ def test_counts_lead_to_the_submissions_that_were_counted(browser: Browser, page
     browser.click("[data-misconception=mask_result_dropped]")
     assert [name.split(" s00")[0] for name in cells(browser, 0)] == ["Ada Byron"]
     browser.click("[data-check='10']")
-    assert [name.split(" s00")[0] for name in cells(browser, 0)] == ["Jun Park"]
+    assert [name.split(" s00")[0] for name in cells(browser, 0)] == ["Bo Ek", "Jun Park"]
     browser.click("[data-flag=slow]")
     assert [name.split(" s00")[0] for name in cells(browser, 0)] == ["Ada Byron"]
+    browser.click("[data-misconception^='Your function hides']")
+    assert [name.split(" s00")[0] for name in cells(browser, 0)] == ["Bo Ek"]
+    browser.click("[data-state=missing]")
+    assert [name.split(" s00")[0] for name in cells(browser, 0)] == ["Tove Jansson"]
     browser.click("[data-state=fault]")
     assert set(cells(browser, 2)) == {"our mistake"}
 

@@ -15,6 +15,7 @@ from jinja2 import TemplateError
 from grader.pages.check_view import Explainer, check_view
 from grader.pages.excerpt import Code
 from grader.pages.render import environment, template_error
+from grader.pages.summary import Device, device_of
 from grader.pages.view import view
 from grader.pages.words import load_words, with_built_in
 from grader.places.gradescope.change import since_last
@@ -105,7 +106,8 @@ class Writer:
 
     def tests(self, report: Report) -> list[Test]:
         """One for each check, in order; twins on the accelerator share the number before the point."""
-        views = {check.id: check_view(check, "", self.words, "student") for check in report.checks}
+        devices = {check.id: device_of(check, report) for check in report.checks}
+        views = {check.id: check_view(check, "", devices[check.id], self.words, "student") for check in report.checks}
         explainer = Explainer(views, Code(report.sources), self.words)
         numbers = _numbers([check.id for check in report.checks])
         tests = []
@@ -120,7 +122,7 @@ class Writer:
                     score=round(check.score, 3),
                     max_score=round(check.max_score, 3),
                     output=_fitting(self._check.render(check=seen, explained=explained)),
-                    tags=_tags(check),
+                    tags=_tags(check, devices[check.id]),
                     visibility=check.visibility,
                     extra_data={"id": check.id, "status": check.status, "seconds": check.seconds},
                 )
@@ -146,9 +148,9 @@ def _numbers(ids: list[str]) -> list[str]:
     return numbers
 
 
-def _tags(check: CheckResult) -> list[str]:
+def _tags(check: CheckResult, device: Device) -> list[str]:
     tags = [check.device]
-    if check.emulated:
+    if device == "emulated":
         tags.append("emulated")
     if check.status in ("error", "skipped"):
         tags.append(check.status)
