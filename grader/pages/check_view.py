@@ -159,13 +159,14 @@ class Explainer:
         return list(reasons.values())
 
     def _accounted(self, group: Sequence[CheckResult]) -> Reason:
-        first, *others = group
-        reason = self._reason([first])
-        if not others:
-            return reason
         # told apart by what came out: such as two lines at which they stopped
-        more = self.reasons([msgspec.structs.replace(check, reason="") for check in others])
-        return replace(reason, more=more, more_fold=count_words(self._words, "more", len(others), points=_lost(others)))
+        first, *more = self.reasons([msgspec.structs.replace(check, reason="") for check in group])
+        if not more:
+            return first
+        open_ids = {view.id for reason in (first, *first.twins) for view in reason.checks}
+        others = [check for check in group if clean(check.id, 200) not in open_ids]
+        fold = count_words(self._words, "more", len(others), points=_lost(others))
+        return replace(first, more=more, more_fold=fold)
 
     def _reason(self, group: Sequence[CheckResult]) -> Reason:
         first = group[0]
