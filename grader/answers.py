@@ -101,11 +101,12 @@ def explain(failure: Failure, forbidden: Sequence[str] = ()) -> str:
 
 
 def reason(failure: Failure) -> str:
-    """What the call shares with every other that a limit stopped: a time-out also starves the calls after it.
-
-    "" where a line tells.
+    """What the call shares with others that ended alike: a limit (a time-out also starves the calls after it), or an
+    error of the call itself, such as an argument too many. "" where a line of the student's tells.
     """
-    return "" if failure.kind == "exception" or failure.place is not None else failure.kind
+    if failure.place is not None:
+        return ""
+    return f"exception {failure.type}" if failure.kind == "exception" else failure.kind
 
 
 def where(place: Place | None) -> str:

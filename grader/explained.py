@@ -51,10 +51,12 @@ def told(
     A crash that the probe told of, such as a missing import, is no matter of how the function is called: it becomes a
     diagnosis, and is told once.
     """
-    if verdict.fatal or verdict.place is None:
+    if verdict.fatal or not verdict.words:
         return verdict.words, verdict.place, diagnoses
+    # a crash outside every line of the student's: the call itself failed, and the words say what does not fit
+    diagnoses = [one for one in diagnoses if one.place is not None or not crashes.known(one.misconceptions)]
     for call in calls:
-        if call.failure is not None and call.failure.place == verdict.place:
+        if call.failure is not None and call.failure.place is not None and call.failure.place == verdict.place:
             crash = crashes.explain(call.failure, entry)
             if crash is not None and crash.title in verdict.words:
                 others = [found for found in diagnoses if found.misconceptions != crash.misconceptions]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import reports
 import torch
@@ -235,7 +236,15 @@ def test_what_a_limit_stopped_shares_its_reason_and_a_line_tells_more() -> None:
     assert answers.reason(stopped) == answers.reason(starved) != ""
     assert "a loop that never ends" in answers.explain(starved)
     assert answers.reason(Failure("memory", "", "", reports.MASK_LINE)) == ""
-    assert answers.reason(Failure("exception", "KeyError", "")) == ""
+    assert answers.reason(Failure("exception", "KeyError", "", reports.MASK_LINE)) == ""
+
+
+def test_calls_that_fail_before_any_line_of_the_work_share_one_reason() -> None:
+    """An argument that the function does not take is one thing to mend, not one for each check."""
+    assert answers.reason(Failure("exception", "TypeError", "a")) == answers.reason(
+        Failure("exception", "TypeError", "b")
+    )
+    assert answers.reason(Failure("exception", "TypeError", "")) != answers.reason(Failure("timeout", "", ""))
 
 
 def test_a_refused_part_of_the_library_is_named_in_our_words(tmp_path: Path) -> None:
@@ -324,6 +333,8 @@ def test_a_crash_that_the_first_calls_met_is_told_once_as_what_happens_in_the_co
     verdict = Verdict(f"The argument x is missing. {crash.title} at line 13. ...", reports.MASK_LINE)
     for diagnoses in ([], [crash]):
         assert explained.told(verdict, calls, diagnoses, entry) == ("The argument x is missing.", None, [crash])
+    outside = msgspec.structs.replace(crash, place=None)
+    assert explained.told(verdict, calls, [outside, reports.MASK_LOST], entry)[2] == [crash, reports.MASK_LOST]
     other = Verdict("The argument x is missing.", reports.MASK_LINE)
     assert explained.told(other, calls, [], entry) == (other.words, other.place, [])
 
