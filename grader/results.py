@@ -79,6 +79,8 @@ class DiagnosisResult(Struct, frozen=True, kw_only=True):
     """The fewest known wrong ideas that reproduce every number the student's code produced."""
 
     misconceptions: list[str]
+    titles: list[str] = []
+    """Of each of them. Not in results of earlier versions."""
     title: str
     explanation: str
     hint: str = ""
@@ -218,8 +220,6 @@ class RunInfo(Struct, frozen=True, kw_only=True):
     jobs: int = 1
     counts: dict[str, int] = {}
     """What happened to the submissions, in words: {"graded now": 190, "kept from before": 10}."""
-    misconceptions: dict[str, str] = {}
-    """id -> title, of those that the assignment knows."""
 
 
 def total(checks: list[CheckResult], adjustments: list[Adjustment]) -> float:

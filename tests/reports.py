@@ -381,8 +381,9 @@ def a_class(size: int, seed: int = 5) -> Iterator[Report]:
             checks = [check(at, passed=skill + draw.gauss(0.0, 0.18) > hard[at]) for at in range(len(CHECKS))]
             if any(c.status == "failed" for c in checks) and draw.random() < 0.8:
                 ids = draw.sample(names, 2 if draw.random() < 0.12 else 1)
-                title = "; ".join(MISCONCEPTIONS[i] for i in ids)
-                fields["diagnoses"] = [DiagnosisResult(misconceptions=ids, title=title, explanation="...")]
+                titles = [MISCONCEPTIONS[id] for id in ids]
+                found = DiagnosisResult(misconceptions=ids, titles=titles, title="; ".join(titles), explanation="...")
+                fields["diagnoses"] = [found]
         if draw.random() < 0.04:
             fields["flags"] = [Flag(id="library_attention", message="Line 9 names the library's own attention.")]
         elif draw.random() < 0.03:
@@ -408,5 +409,4 @@ def run_info(size: int = 200) -> RunInfo:
         device="emulated",
         jobs=2,
         counts={"graded now": size},
-        misconceptions=MISCONCEPTIONS,
     )

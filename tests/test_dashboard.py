@@ -16,7 +16,7 @@ from grader.pages.class_rows import Class
 from grader.pages.class_view import ClassView, class_view
 from grader.pages.dashboard import dashboard
 from grader.pages.words import load_words
-from grader.results import Adjustment, Flag, Report
+from grader.results import Adjustment, DiagnosisResult, Flag, Report
 
 
 def look(made: list[Report]) -> ClassView:
@@ -124,6 +124,14 @@ def test_misconceptions_flags_limits_and_slowest_are_counted_with_examples() -> 
     assert [flag.id for flag in seen.flags] == ["limit.time", "slow"]
     assert seen.slowest[0].id == "f"
     assert (seen.states["right"], seen.median, seen.max_score) == (2, "42.5", "100")
+
+
+def test_what_is_only_ever_had_with_another_idea_has_its_title() -> None:
+    """Of two ideas that one student has, each is counted under its own title, and not under its id."""
+    titles = ["The scores are not divided by √d_k", "The mask is never applied"]
+    both = DiagnosisResult(misconceptions=["a", "b"], titles=titles, title=", and ".join(titles), explanation="")
+    seen = look([reports.report([reports.check(0)], diagnoses=[both])])
+    assert [idea.title for idea in seen.misconceptions] == titles
 
 
 def test_other_ways_of_calling_are_listed_apart_from_misconceptions_with_what_they_cost() -> None:

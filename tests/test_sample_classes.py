@@ -109,6 +109,7 @@ def test_a_slip_in_the_list_is_refused(tmp_path: Path) -> None:
         sample_class.read(assignment)
 
 
+@pytest.mark.slow
 def test_the_command_says_whether_the_class_got_what_is_listed(tmp_path: Path) -> None:
     """All as listed is one line; a wrong score is told with both numbers, and the exit status is 1."""
     assignment = course.make(tmp_path)

@@ -67,9 +67,11 @@ def explain(failure: Failure, entry: Entry | None = None) -> DiagnosisResult | N
     arguments = f"({', '.join(entry.arguments)})" if entry else "the arguments in the handout"
     line = IMPORTS.get(name[1], "import ...") if name else "import ..."
     hint = kind.hint.replace("{import}", line).replace("{arguments}", arguments)
+    title = kind.title[:1].upper() + kind.title[1:]
     return DiagnosisResult(
         misconceptions=[kind.id],
-        title=kind.title[:1].upper() + kind.title[1:],
+        titles=[title],
+        title=title,
         explanation=kind.explanation,
         hint=hint,
         evidence=f"{failure.type}: {failure.message[:200]}",

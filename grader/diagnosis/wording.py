@@ -21,7 +21,7 @@ def written(
     """
     chosen, *others = sets
     ideas = catalogue.ideas_of(chosen)
-    title = ", and ".join(idea.title for idea in ideas)
+    titles = [idea.title for idea in ideas]
     explanation = "\n\n".join(idea.explanation for idea in ideas)
     if others:
         same = "; or ".join(", and ".join(idea.title for idea in catalogue.ideas_of(other)) for other in others)
@@ -29,7 +29,8 @@ def written(
     failed = [part for part in parts if isinstance(part, Failed)]
     return DiagnosisResult(
         misconceptions=[idea.id for idea in ideas],
-        title=title[:1].upper() + title[1:],
+        titles=[_capital(title) for title in titles],
+        title=_capital(", and ".join(titles)),
         explanation=explanation,
         hint="\n\n".join(dict.fromkeys(idea.hint for idea in ideas)),
         section=ideas[0].section,
@@ -37,6 +38,10 @@ def written(
         alternatives=[[idea.id for idea in catalogue.ideas_of(other)] for other in others],
         place=failed[0].failure.place if failed else None,
     )
+
+
+def _capital(title: str) -> str:
+    return title[:1].upper() + title[1:]
 
 
 def _evidence(chosen: int, parts: Sequence[Part], calls: int, recorded: int) -> str:

@@ -60,8 +60,10 @@ class Class:
         by_id = {check.id: check for check in report.checks}
         here = [] if report.absent else [by_id.get(id) for id in self.checks]
         for found in report.diagnoses:
-            if len(found.misconceptions) == 1:
-                self.titles.setdefault(found.misconceptions[0], clean(found.title, 200))
+            alone = [found.title] if len(found.misconceptions) == 1 else []
+            titles = found.titles or alone  # a result of an earlier version has none
+            for id, title in zip(found.misconceptions, titles, strict=False):
+                self.titles.setdefault(id, clean(title, 200))
         self.max_score = max(self.max_score, report.max_score)
         calling = clean(" ".join(report.conventions), 1000)
         if calling:

@@ -105,7 +105,7 @@ def class_view(group: Class, run: RunInfo, words: Words) -> ClassView:
     rows = [row for row in group.rows if row.state != "missing"]
     scores = [row.score for row in rows]
     counts = Counter(row.state for row in group.rows)
-    ideas = _counted(rows, _holders(rows, lambda row: row.misconceptions), {**group.titles, **run.misconceptions})
+    ideas = _counted(rows, _holders(rows, lambda row: row.misconceptions), group.titles)
     return ClassView(
         size=len(rows),
         mean=number(round(sum(scores) / len(scores), 1)) if scores else "0",

@@ -48,26 +48,25 @@ def dashboard(
             run=run,
             started=time_words(run.started),
             folder=reports_folder,
-            data=_data(gathered, run, words, reports_folder),
+            data=_data(gathered, words, reports_folder),
             group=class_view(gathered, run, words),
         )
     except JinjaError as error:
         raise template_error(error) from None
 
 
-def _data(group: Class, run: RunInfo, words: Words, folder: str) -> Markup:
+def _data(group: Class, words: Words, folder: str) -> Markup:
     """The students as JSON for the page's script: lists and indices instead of names, to stay small."""
     called = group.listed_callings()
     ideas = {row.id: [*row.misconceptions, *called.get(row.calling, ())] for row in group.rows}
     misconceptions = {id: at for at, id in enumerate(dict.fromkeys(id for found in ideas.values() for id in found))}
     flags = {id: at for at, id in enumerate(dict.fromkeys(id for r in group.rows for id in r.flags))}
-    titles = {**group.titles, **run.misconceptions}
     table = {
         "folder": folder,
         "max": group.max_score,
         "checks": [title.replace("`", "") for title, _, _ in group.checks.values()],
         "ids": list(group.checks),
-        "misconceptions": [clean(titles.get(id, id), 200).replace("`", "") for id in misconceptions],
+        "misconceptions": [clean(group.titles.get(id, id), 200).replace("`", "") for id in misconceptions],
         "misconception_ids": list(misconceptions),
         "flags": list(flags),
         "states": [[name, words[f"state_{name}"]] for name in STATES],
