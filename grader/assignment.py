@@ -26,7 +26,6 @@ SAMPLE_CLASS = "sample_class.toml"
 """What each submission of the sample class must get."""
 
 Fraction = Annotated[float, msgspec.Meta(ge=0, le=1)]
-NotNegative = Annotated[float, msgspec.Meta(ge=0)]
 Seconds = Annotated[float, msgspec.Meta(gt=0, le=86_400)]
 Count = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 Megabytes = Annotated[int, msgspec.Meta(ge=64, le=1_000_000)]
@@ -53,7 +52,7 @@ class Late(Struct, frozen=True):
 
     due: str = ""
     """ISO 8601 with offset."""
-    grace_minutes: NotNegative = 0.0
+    grace_minutes: Annotated[float, msgspec.Meta(ge=0, le=1_000_000)] = 0.0
     per: Literal["hour", "day"] = "day"
     deduction: Fraction = 0.0
     """Fraction of max_score for each started hour or day."""
@@ -202,7 +201,7 @@ def _is_parameter(text: str) -> bool:
     """Whether it is one parameter of a def line without annotation, * or /."""
     try:
         statement = ast.parse(f"def f({text}\n): pass").body[0]
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, MemoryError, RecursionError):  # the last two: nested too deeply
         return False
     assert isinstance(statement, ast.FunctionDef)
     names, name = statement.args, text.partition("=")[0].strip()

@@ -35,6 +35,12 @@ def read(path: Path) -> dict[str, Any]:
         raise AssignmentError(f"{path} is not UTF-8 text, which TOML has to be. Save it as UTF-8.") from None
     except tomllib.TOMLDecodeError as error:
         raise AssignmentError(f"{path} is not valid TOML: {error}.") from None
+    except (ValueError, RecursionError):
+        raise AssignmentError(
+            f"{path}: it holds a number of thousands of digits, or lists nested too deeply."
+        ) from None
+    except OSError as error:
+        raise AssignmentError(f"{path} can't be read: {error.strerror}. Look at its permissions.") from None
     assert isinstance(table, dict)
     return table
 
