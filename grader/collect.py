@@ -28,6 +28,8 @@ class Checks:
         self.work = work
         self.checks: list[Check] = []
         self.broken: list[str] = []
+        self.ended: BaseException | None = None
+        """What left pytest altogether while the module was imported."""
         self.stopped: BaseException | None = None
         self._reference = reference
         self._student: Student | None = None
@@ -63,8 +65,17 @@ class Checks:
     ) -> None:
         if isinstance(node, pytest.Collector) and call.excinfo is not None:
             error = call.excinfo.value
-            # pytest wraps what an import raises in ten lines of its own; its words about a test have no cause
-            self.broken.append(why(error.__cause__ or error, node.path))
+            # pytest wraps some of what an import raises in ten lines of its own; its words about a test have no cause
+            cause = error.__cause__ if isinstance(error, pytest.Collector.CollectError) else None
+            self.broken.append(why(cause or error, node.path))
+
+    def pytest_internalerror(self, excinfo: pytest.ExceptionInfo[BaseException]) -> bool:
+        self.ended = excinfo.value  # the module called sys.exit
+        return True
+
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        if isinstance(excinfo.value, KeyboardInterrupt):
+            self.stopped = excinfo.value
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         try:
@@ -187,6 +198,8 @@ def collect(path: Path, checks: Checks) -> None:
     pytest.main([str(path), f"--rootdir={path.parent}", f"--confcutdir={path.parent}", *OPTIONS], plugins=[checks])
     if checks.stopped is not None:
         raise checks.stopped
+    if checks.ended is not None:
+        raise AssignmentError(f"{path} could not be collected. {why(checks.ended, path)}")
     if checks.broken:
         raise AssignmentError(f"{path} could not be collected. {checks.broken[0]}")
     if not checks.checks:

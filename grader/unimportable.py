@@ -13,11 +13,19 @@ def why(error: BaseException, path: Path) -> str:
         file, line, what = error.filename, error.lineno or 0, error.msg
     else:
         file, line = _deepest(error, path.parent) or (str(path), 0)
-        what = str(error)
+        what = _said(error)
     name = type(error).__name__
     place = f"{Path(file).name}, line {line}" if line else Path(file).name
     source = linecache.getline(file, line).strip() if line else ""
     return f"{place}: {name}: {what}" + (f"\n    {source}" if source else "")
+
+
+def _said(error: BaseException) -> str:
+    """The error's own words, as far as it has any."""
+    try:
+        return str(error)
+    except Exception:
+        return "(its words can't be read)"
 
 
 def _deepest(error: BaseException, folder: Path) -> tuple[str, int] | None:

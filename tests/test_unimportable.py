@@ -32,6 +32,10 @@ def _nothing_of_another_assignment(monkeypatch: pytest.MonkeyPatch) -> None:
             "line 2: ModuleNotFoundError: No module named 'nothing_there'\n    import nothing_",
         ),
         ("from grader.checks import expekt\n", "line 1: ImportError: cannot import name 'expekt'"),
+        ("import sys\nsys.exit(3)\n", "line 2: SystemExit: 3\n    sys.exit(3)"),
+        ("def f():\n    f()\nf()\n", "RecursionError: maximum recursion depth exceeded"),
+        ("class E(Exception):\n    __str__ = None\nraise E\n", "line 3: E: (its words can't be read)\n    raise E"),
+        ("try:\n    {}[1]\nexcept KeyError as e:\n    raise ValueError('No') from e\n", "line 4: ValueError: No\n"),
         ("x = 1 / 0\n", "line 1: ZeroDivisionError: division by zero\n    x = 1 / 0"),
     ],
 )
@@ -44,6 +48,13 @@ def test_the_line_that_is_wrong_is_named(tmp_path: Path, hidden: str, words: str
     assert told.startswith(f"{made.hidden_checks} could not be collected. test_hidden.py, ")
     assert words in told
     assert len(told.splitlines()) == 2
+
+
+def test_an_interrupt_is_one_and_no_empty_file(tmp_path: Path) -> None:
+    """Ctrl-C while the checks are imported ends the command."""
+    made = course.make(tmp_path, hidden="raise KeyboardInterrupt\n")
+    with pytest.raises(KeyboardInterrupt):
+        collect(made.hidden_checks, Checks(lambda x: x, lambda checks: None))
 
 
 def test_the_file_at_fault_is_named_when_it_is_another_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
