@@ -91,7 +91,8 @@ def grade(plan: Plan, markers: AbstractContextManager[Markers], progress: Callab
     with plan.out.locked():
         outcome = Outcome()
         ids = {entry.id for entry in plan.intake.entries}
-        earlier = Earlier(plan.out, plan.assignment.digest(), plan.circumstances, plan.torch, ids, plan.fresh)
+        people = {person.id for entry in plan.intake.entries for person in entry.people}
+        earlier = Earlier(plan.out, plan.assignment.digest(), plan.circumstances, plan.torch, ids, people, plan.fresh)
         with markers as pool:
             for key, answer in pool.map(_jobs(plan, earlier, outcome, progress)):
                 told = Done(fault="The marker process died each time.") if answer is None else _decode(answer)
@@ -121,7 +122,7 @@ def _jobs(plan: Plan, earlier: Earlier, outcome: Outcome, progress: Callable[[Gr
             outcome.unread.append(f"{entry.id}: {refusal}")
             progress(None)
             continue
-        known = earlier.report(submission, entry.former)
+        known = earlier.report(submission)
         if known is not None:
             old, stored = known
             final = plan.policy(old)

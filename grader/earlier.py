@@ -32,26 +32,40 @@ class Earlier:
     """The version that marks."""
     ids: Collection[str]
     """Of all submissions of this run."""
+    people: Collection[str]
+    """Ids of all who are in this run, with work or without."""
     fresh: bool
     """Whether everything is to be graded again."""
-    _renamed: list[tuple[str, str, str]] = field(default_factory=list)
-    """(former id, id, digest of the work) of submissions that a roster gave another id."""
+    _now: dict[tuple[str, str], str] = field(default_factory=dict)
+    """(id without a roster, digest of the work) -> id, of the submissions that were asked for."""
 
-    def report(self, submission: Submission, former: str) -> tuple[Report, bool] | None:
-        """What grading the submission again would give, if that is known, and whether it is stored just so.
-
-        `former`: the id that it would have without a roster.
-        """
-        if former != submission.id and former not in self.ids:
-            self._renamed.append((former, submission.id, submission.digest))
+    def report(self, submission: Submission) -> tuple[Report, bool] | None:
+        """What grading the submission again would give, if that is known, and whether it is stored just so."""
+        if submission.former:
+            self._now[submission.former, submission.digest] = submission.id
         return None if self.fresh else self._known(submission)
 
     def clear(self) -> None:
-        """Remove the results that are there a second time, because a roster gave their work another id."""
-        for former, now, digest in self._renamed:
-            old = self.out.load(former)
-            if old is not None and old.submission.digest == digest and self.out.result(now).is_file():
-                self.out.remove(former)
+        """Remove the results that are there a second time: a roster that is new, edited or gone gave their work another
+        id, or who had handed nothing in has now. The same work of somebody else stays, as does a result whose work has
+        none under the other id yet."""
+        for name in self.out.submissions():
+            old = None if name in self.ids else self.out.load(name)
+            if old is not None and (self._came(old) if old.absent else self._goes_on(name, old)):
+                self.out.remove(name)
+
+    def _came(self, old: Report) -> bool:
+        """Whether they who had handed nothing in are in this run, in a group for instance."""
+        return all(person.id in self.people for person in old.submission.people)
+
+    def _goes_on(self, name: str, old: Report) -> bool:
+        """Whether this very work has its result under another id."""
+        was = old.submission
+        now = self._now.get((was.former or name, was.digest))
+        there = self.out.load(now) if now else None
+        if now is None or there is None or there.submission.digest != was.digest:
+            return False
+        return not self.out.result(now).samefile(self.out.result(name))  # some disks don't tell "a" from "A"
 
     def _known(self, submission: Submission) -> tuple[Report, bool] | None:
         old = self.out.load(submission.id)

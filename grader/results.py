@@ -127,6 +127,8 @@ class SubmissionInfo(Struct, frozen=True, kw_only=True):
     """Which of the attempts this is (1 is the first); 0 when the source does not say."""
     attempts: int = 0
     """How many were handed in; 0 when the source does not say."""
+    former: str = ""
+    """The id without a roster. By it a later run knows a result that has got another id since."""
 
 
 class SourceText(Struct, frozen=True, kw_only=True):

@@ -29,7 +29,8 @@ class Submission(Struct, frozen=True, kw_only=True, dict=True):
     notes: list[str] = []
     attempt: int = 0
     attempts: int = 0
-    """As in SubmissionInfo."""
+    former: str = ""
+    """All three as in SubmissionInfo."""
 
     @functools.cached_property
     def digest(self) -> str:
@@ -52,4 +53,5 @@ class Submission(Struct, frozen=True, kw_only=True, dict=True):
             noted=len(self.notes),
             attempt=self.attempt,
             attempts=self.attempts,
+            former=self.former,
         )

@@ -127,10 +127,68 @@ def test_a_roster_that_is_added_or_edited_grades_nobody_again(
         assert outcome.kept == len(outcome.grades)
         assert outcome.adjusted
     grade(root, work, afresh, base, jobs=1, people=roster)
-    there, wanted = everything(out), everything(afresh)
-    assert {name: there[name] for name in wanted} == wanted
-    assert not there.keys() & {name for name in before if "s000" in name}
+    assert everything(out) == everything(afresh)
     assert grade(root, work, out, base, jobs=1, people=roster).adjusted == 0
+    assert grade(root, work, out, base, jobs=1).kept == COUNT
+    assert everything(out) == before
+
+
+SAME = ("alice", "bob", "Carol", "carol")
+ROSTERS = ["", "alice u1 bob u2", "alice u2 bob u1", "bob u1", "alice X bob x", "Carol bob", ""]
+
+
+@pytest.mark.parametrize("same", [False, True], ids=["other work", "the same work"])
+def test_ids_that_change_hands_mix_nobody_up(root: Path, base: Ground, tmp_path: Path, *, same: bool) -> None:
+    """Ids that are swapped, given on, given back or another's name: what is there is what grading afresh gives."""
+    for number, name in enumerate(SAME):
+        (tmp_path / "work" / name).mkdir(parents=True)
+        text = class_runs.WRONG if same else (course.RIGHT, class_runs.WRONG)[number % 2] + f"# {number}\n"
+        (tmp_path / "work" / name / "double.py").write_text(text)
+    out = tmp_path / "out"
+    for turn, pairs in enumerate(ROSTERS):
+        words = pairs.split()
+        roster = tmp_path / "roster.csv"
+        lines = [f"{now},{now}@uni.example,{was}" for was, now in zip(words[::2], words[1::2], strict=True)]
+        roster.write_text("\n".join(["id,email,github user", *lines]) + "\n")
+        people = roster if words else None
+        grade(root, tmp_path / "work", out, base, jobs=1 + turn % 2, people=people, fresh=turn == 3)
+        grade(root, tmp_path / "work", tmp_path / f"afresh{turn}", base, jobs=1, people=people)
+        assert everything(out) == everything(tmp_path / f"afresh{turn}"), pairs
+
+
+GROUP = """\
+submission_1:
+  :submitters:
+  - :name: Ann Ash
+    :sid: u1
+    :email: ann@uni.example
+  - :name: Bo Birch
+    :sid: u2
+    :email: bo@uni.example
+"""
+
+
+def test_who_comes_in_a_group_later_is_missing_no_more(root: Path, base: Ground, tmp_path: Path) -> None:
+    """Else they would have two results, and no grade could be exported for them."""
+    work, roster, out = handed_in(tmp_path / "work", 1), tmp_path / "roster.csv", tmp_path / "out"
+    roster.write_text("id,name\nu1,Ann Ash\nu2,Bo Birch\nu3,Cy Cole\n")
+    grade(root, work, out, base, jobs=1, people=roster)
+    assert RunDirectory(out).submissions() == ["s0000", "u1", "u2", "u3"]
+    (work / "s0000").rename(work / "submission_1")
+    (work / "submission_metadata.yml").write_text(GROUP)
+    grade(root, work, out, base, jobs=1, people=roster)
+    assert RunDirectory(out).submissions() == ["s0000", "u1_u2", "u3"]
+
+
+def test_another_class_in_the_same_folder_keeps_its_results(root: Path, base: Ground, tmp_path: Path) -> None:
+    """Somebody there handed in the very same work: it is no former result of anybody here."""
+    for name in ("here/ann", "here/bo", "there/yan", "there/zoe"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "double.py").write_text(course.RIGHT)
+    out = tmp_path / "out"
+    grade(root, tmp_path / "there", out, base, jobs=1)
+    assert grade(root, tmp_path / "here", out, base, jobs=1).kept == 2
+    assert RunDirectory(out).submissions() == ["ann", "bo", "yan", "zoe"]
 
 
 def test_a_time_that_is_told_later_is_no_other_work(root: Path, base: Ground, tmp_path: Path) -> None:

@@ -44,6 +44,7 @@ def read(entry: Entry, wanted: Wanted) -> Submission:
         notes=[*entry.notes, *gathering.notes],
         attempt=entry.attempt,
         attempts=entry.attempts,
+        former=entry.former,
     )
 
 
