@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from grader.errors import UsageError
 from grader.pages.words import load_words
 from grader.results import (
+    NOTHING,
     Adjustment,
     CheckResult,
     EnvironmentInfo,
@@ -34,7 +35,9 @@ ADA = Person(id="u0001", name="Ada Löw", email="ada@uni.example", lms_id="12345
 BOB = Person(id="u0002", name="Bob", email="bob@uni.example", lms_id="12346")
 
 
-def report(*people: Person, score: float = 31.5, status: str = "graded", files: tuple[str, ...] = ("a.py",)) -> Report:
+def report(
+    *people: Person, score: float = 31.5, status: str = "graded", files: tuple[str, ...] = ("a.py",), problem: str = ""
+) -> Report:
     """A report out of 40 points."""
     check = CheckResult(
         id="rows", title="Rows sum to 1", status="failed", score=score, max_score=40, message="Row 0 sums to √2 < 3."
@@ -43,6 +46,7 @@ def report(*people: Person, score: float = 31.5, status: str = "graded", files: 
         assignment="hw2",
         title="HW2 CNN",
         submission=SubmissionInfo(id=people[0].id, files=list(files), digest="d", people=list(people)),
+        problem=problem,
         status=status,  # type: ignore[arg-type]
         score=score,
         max_score=40,
@@ -174,7 +178,8 @@ def test_a_student_number_is_never_taken_for_canvas_number() -> None:
     ("one", "words"),
     [
         (report(ADA, status="error"), "the grader itself failed"),
-        (report(ADA, score=0, files=()), "nothing was handed in"),
+        (report(ADA, score=0, files=(), problem=NOTHING), "nothing was handed in"),
+        (report(ADA, score=0, files=(), problem="The zip is damaged."), "what was handed in can't be read"),
     ],
 )
 def test_uncertain_and_missing_work_is_not_written(one: Report, words: str) -> None:
@@ -185,11 +190,25 @@ def test_uncertain_and_missing_work_is_not_written(one: Report, words: str) -> N
     assert words in told.left[0]
 
 
+def test_a_zip_that_can_not_be_read_is_not_written_as_a_zero_with_the_missing() -> None:
+    """Who handed it in did hand something in; the mark is for staff to decide, and then it is written."""
+    damaged = report(ADA, score=0, files=(), problem="The zip is damaged.")
+    told = fill(book(CANVAS, "canvas"), [damaged], Manner(missing=True), WORDS)
+    assert (told.changed, len(told.left)) == (0, 1)
+    decided = [Adjustment(kind="manual", points=20, reason="It came by mail.")]
+    told = fill(
+        book(CANVAS, "canvas"), [msgspec.structs.replace(damaged, adjustments=decided, score=20)], Manner(), WORDS
+    )
+    assert (told.changed, told.left) == (1, [])
+
+
 def test_missing_work_is_a_zero_when_asked_for_but_not_for_the_excused() -> None:
     """--missing writes the 0; Canvas's EX stays EX."""
     excused = CANVAS.replace('"12.00"', "EX")
     found = book(excused, "canvas")
-    told = fill(found, [report(one, score=0, files=()) for one in (ADA, BOB)], Manner(missing=True), WORDS)
+    told = fill(
+        found, [report(one, score=0, files=(), problem=NOTHING) for one in (ADA, BOB)], Manner(missing=True), WORDS
+    )
     assert told.changed == 1
     assert told.left == ["Bob · u0002 · bob@uni.example: the sheet says EX"]
 

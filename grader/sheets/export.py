@@ -28,6 +28,7 @@ from grader.text import clean, for_terminal
 
 UNTOUCHED = ("ex", "n/a")
 """Canvas's words for somebody who is excused, or whose assignment this is not."""
+UNREAD = "what was handed in can't be read, so the 0 is not certain; look at it, and write the mark by hand"
 _SHOWN = 50
 
 
@@ -79,7 +80,9 @@ def export(
     manner = manner or Manner()
     console = Console(stderr=output is None and into is None, highlight=False)
     if into is None:
-        reports = [one for one in directory.reports() if manner.missing or one.submission.files]
+        reports = [one for one in directory.reports() if manner.missing or not one.absent]
+        unread = [one for one in reports if _unread(one)]
+        reports = [one for one in reports if one not in unread]
         data = fresh(kind, column or info.title, reports, manner).encode()
         if output is None:
             sys.stdout.buffer.write(data)
@@ -87,6 +90,7 @@ def export(
         else:
             write(output, data)
             console.print(plain(f"{len(reports)} submissions written to {output}."), soft_wrap=True)
+        _list(console, "Left out", [f"{one.submission.id}: {UNREAD}" for one in unread])
         return
     named = dict(_heading(text) for text in headings)
     book = understand(_read(into, encoding), kind, title=info.title, column=column, headings=named)
@@ -106,7 +110,7 @@ def fill(book: Gradebook, reports: list[Report], manner: Manner, words: Words) -
             rows = book.find(person)
             if len(rows) == 1:
                 owners.setdefault(rows[0].number, []).append((person, report))
-            elif report.submission.files or manner.missing:
+            elif manner.missing or not report.absent:
                 told.unmatched.append(_who(person) + (": several rows have these ids" if rows else ""))
     for row in book.rows:
         claims = owners.get(row.number)
@@ -133,11 +137,19 @@ def _why_not(book: Gradebook, row: Row, reports: list[Report], manner: Manner) -
     report = reports[0]
     if report.status == "error":
         return "the grader itself failed on a check, so the score is not certain; grade again"
-    if not report.submission.files and not manner.missing:
+    if report.absent and not manner.missing:
         return "nothing was handed in (--missing writes the 0)"
+    if _unread(report):
+        return UNREAD
     if row.value(book.columns.grade).strip().casefold() in UNTOUCHED:
         return f"the sheet says {row.value(book.columns.grade).strip()}"
     return ""
+
+
+def _unread(report: Report) -> bool:
+    """Whether work came of which no file could be read, and staff have not decided about it yet."""
+    decided = any(change.kind == "manual" for change in report.adjustments)
+    return not report.submission.files and not report.absent and not decided
 
 
 def _write(book: Gradebook, row: Row, report: Report, decimal: str, manner: Manner, words: Words) -> bool:
@@ -244,7 +256,11 @@ def _tell(console: Console, told: Written, path: Path) -> None:
         ("Left as it was", told.left),
         ("In the sheet, but not in this run, so left as it was", told.without),
     ):
-        for line in lines[:_SHOWN]:
-            console.print(plain(f"{title}: {for_terminal(line, 300)}"), soft_wrap=True)
-        if len(lines) > _SHOWN:
-            console.print(f"... and {len(lines) - _SHOWN} more.")
+        _list(console, title, lines)
+
+
+def _list(console: Console, title: str, lines: list[str]) -> None:
+    for line in lines[:_SHOWN]:
+        console.print(plain(f"{title}: {for_terminal(line, 300)}"), soft_wrap=True)
+    if len(lines) > _SHOWN:
+        console.print(f"... and {len(lines) - _SHOWN} more.")
