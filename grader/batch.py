@@ -73,6 +73,7 @@ class Outcome:
 
     grades: list[Grade] = field(default_factory=list)
     kept: int = 0
+    """Of those that handed something in, how many were not graded again."""
     adjusted: int = 0
     """How many of the kept were given another identity or other adjustments."""
     faults: list[str] = field(default_factory=list)
@@ -129,10 +130,10 @@ def _jobs(plan: Plan, earlier: Earlier, outcome: Outcome, progress: Callable[[Gr
             if final is not old or not stored:  # another name, due date or decision: no student code runs for it
                 renderer = renderer or Renderer(plan.template_dirs)
                 store(plan.out, final, renderer)
-                outcome.adjusted += 1
+                outcome.adjusted += not final.absent
             grade = grades.grade(final)
             outcome.grades.append(grade)
-            outcome.kept += 1
+            outcome.kept += not final.absent
             progress(grade)
         else:
             yield Job(submission.id, _encode(submission))
@@ -186,6 +187,7 @@ def store(out: RunDirectory, report: Report, renderer: Renderer) -> None:
 
 def write_class(plan: Plan, outcome: Outcome, started: float) -> None:
     """`grades.csv`, `index.html` and `run.json`, from the rows of the whole class."""
+    came = sum(one.status != "missing" for one in outcome.grades)
     outcome.grades.sort(key=lambda one: one.submission)
     run = RunInfo(
         id=visible(plan.out.path.name),
@@ -202,7 +204,7 @@ def write_class(plan: Plan, outcome: Outcome, started: float) -> None:
         jobs=plan.jobs,
         source=plan.source,
         roster=visible(plan.roster),
-        counts={"graded now": len(outcome.grades) - outcome.kept, "kept from before": outcome.kept},
+        counts={"graded now": came - outcome.kept, "kept from before": outcome.kept},
     )
     write(plan.out.path / "grades.csv", grades.sheet(outcome.grades))
     write(

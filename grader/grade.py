@@ -224,9 +224,11 @@ def _show(console: Console, plan: Plan, outcome: Outcome) -> None:
 
 def _counted(outcome: Outcome) -> str:
     """How many results there are, and how many of them are new."""
-    count = len(outcome.grades)
+    missing = sum(one.status == "missing" for one in outcome.grades)
+    count = len(outcome.grades) - missing
     words = f"{count} submission{'' if count == 1 else 's'}"
+    nothing = f"; {missing} handed nothing in" if missing else ""
     if not outcome.kept:
-        return f"{words} graded"
+        return f"{words} graded{nothing}"
     changed = f", {outcome.adjusted} of them with other names, times or adjustments" if outcome.adjusted else ""
-    return f"{words}: {count - outcome.kept} graded now, {outcome.kept} kept from before{changed}"
+    return f"{words}: {count - outcome.kept} graded now, {outcome.kept} kept from before{changed}{nothing}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 import random
 import signal
@@ -174,6 +175,7 @@ def test_who_comes_in_a_group_later_is_missing_no_more(root: Path, base: Ground,
     roster.write_text("id,name\nu1,Ann Ash\nu2,Bo Birch\nu3,Cy Cole\n")
     grade(root, work, out, base, jobs=1, people=roster)
     assert RunDirectory(out).submissions() == ["s0000", "u1", "u2", "u3"]
+    assert json.loads((out / "run.json").read_bytes())["counts"] == {"graded now": 1, "kept from before": 0}
     (work / "s0000").rename(work / "submission_1")
     (work / "submission_metadata.yml").write_text(GROUP)
     grade(root, work, out, base, jobs=1, people=roster)
