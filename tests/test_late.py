@@ -225,6 +225,7 @@ def test_extensions_are_read_from_a_spreadsheet(tmp_path: Path) -> None:
     [
         ("id,due\nu1,2026-03-04\n", "line 2: due"),
         ("id,extra\nu1,soon\n", "line 2: extra"),
+        ("id,extra\nu1,999999999999 days\n", "line 2: extra: .* is more than 1000 days"),
         ("id,extra\nu1,2 days\nU1,3 days\n", "line 3: U1 has an extension in line 2"),
         ("id,due,extra\nu1,,\n", "line 2: fill in"),
         ("who,due\nu1,\n", "no column is called “id”"),

@@ -18,6 +18,7 @@ from grader.text import clean
 LONGEST_REASON = 500
 MOST_POINTS = 10_000.0
 _IDS = ("id", "student id", "student", "sid", "username", "email", "submission")
+_LONGEST = timedelta(days=1000)
 _SPAN = re.compile(r"(\d+(?:[.,]\d+)?)\s*(d|days?|h|hours?|m|min|minutes?)\b\s*", re.IGNORECASE)
 _UNITS = {"d": timedelta(days=1), "h": timedelta(hours=1), "m": timedelta(minutes=1)}
 
@@ -113,4 +114,6 @@ def _span(text: str, where: str) -> float:
         at = part.end()
     if at < len(text) or seconds <= 0:
         raise UsageError(f"{where}: extra: {text!r} is not a length of time. Write 2 days, 36 h or 1 d 12 h.")
+    if seconds > _LONGEST.total_seconds():
+        raise UsageError(f"{where}: extra: {text!r} is more than {_LONGEST.days} days. Write the due date instead.")
     return seconds
