@@ -1,4 +1,4 @@
-"""TOML files that staff write: read, and checked against a type, with a message that says what may stand there."""
+"""TOML files that staff write: parsed, and checked against a type, with a message that says what may stand there."""
 
 from __future__ import annotations
 
@@ -25,24 +25,30 @@ _STEP = re.compile(r"\.([^.\[\]`]+)|\[(\d+|\.\.\.)\]")
 """One step of the path to a value, as msgspec writes it: a key, a position, or "some key of this table"."""
 _FIELD = re.compile(r"(unknown|missing required) field `(.*)`")
 _LONGEST = 60
+_TOO_MUCH = "{path}: it holds a number of thousands of digits, or lists nested too deeply."
 
 
-def read(path: Path) -> dict[str, Any]:
-    """The file's table, in which dates are text, quoted or not. Raises AssignmentError naming the line."""
+def parsed(path: Path) -> dict[str, Any]:
+    """The file's table. Raises AssignmentError naming the line."""
     try:
-        table = _dates_as_text(tomllib.loads(path.read_text(encoding="utf-8")))
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except UnicodeDecodeError:
         raise AssignmentError(f"{path} is not UTF-8 text, which TOML has to be. Save it as UTF-8.") from None
     except tomllib.TOMLDecodeError as error:
         raise AssignmentError(f"{path} is not valid TOML: {error}.") from None
     except (ValueError, RecursionError):
-        raise AssignmentError(
-            f"{path}: it holds a number of thousands of digits, or lists nested too deeply."
-        ) from None
+        raise AssignmentError(_TOO_MUCH.format(path=path)) from None
     except OSError as error:
         raise AssignmentError(f"{path} can't be read: {error.strerror}. Look at its permissions.") from None
-    assert isinstance(table, dict)
-    return table
+
+
+def read(path: Path) -> dict[str, Any]:
+    """The table of settings, in which dates are text, quoted or not. Raises as `parsed`, and when it is nested too
+    deeply."""
+    try:
+        return {key: _dates_as_text(one) for key, one in parsed(path).items()}
+    except RecursionError:
+        raise AssignmentError(_TOO_MUCH.format(path=path)) from None
 
 
 def typed(path: Path, table: dict[str, Any], kind: type[Kind]) -> Kind:

@@ -11,25 +11,19 @@ from __future__ import annotations
 
 import multiprocessing
 import re
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
 import torch
 
-from grader import devices, staff
+from grader import devices, settings_file, staff
 from grader.assignment import Assignment
 from grader.auditing.candidates import pairs, singles
 from grader.auditing.trials import CheckInfo, Gauge, Outcome, Share, Trials
 from grader.errors import AssignmentError, GraderFault
 from grader.misconception import Bank
 from grader.sandbox import accelerator
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 LISTED = "equivalent.toml"
 HANDOUT = "README.md"
@@ -127,10 +121,7 @@ def read_listed(assignment: Assignment) -> dict[str, str]:
     path = assignment.staff / LISTED
     if not path.is_file():
         return {}
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise AssignmentError(f"{path} is not valid TOML: {error}.") from None
+    table = settings_file.parsed(path)
     for name, reason in table.items():
         if not isinstance(reason, str) or not reason.strip():
             raise AssignmentError(f'{path}: {name}: expected "name" = "the reason why it is right after all".')

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from grader import settings_file
 from grader.errors import AssignmentError
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 BUILT_IN = Path(__file__).resolve().parents[2] / "templates"
 """The templates and words that come with the grader."""
@@ -45,10 +40,7 @@ def load_words(folders: Sequence[Path] = (), language: str = "en") -> Words:
 
 
 def _read(path: Path) -> dict[str, str]:
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise AssignmentError(f"{path} is not valid TOML: {error}.") from None
+    table = settings_file.parsed(path)
     wrong = [key for key, value in table.items() if not isinstance(value, str)]
     if wrong:
         raise AssignmentError(f"{path}: {wrong[0]}: expected text in quotes.")

@@ -82,7 +82,7 @@ def export(
     if into is None:
         reports = [one for one in directory.reports() if manner.missing or not one.absent]
         unread = [one for one in reports if _unread(one)]
-        reports = [one for one in reports if one not in unread]
+        reports = [one for one in reports if not _unread(one)]
         data = fresh(kind, column or info.title, reports, manner).encode()
         if output is None:
             sys.stdout.buffer.write(data)
